@@ -1,0 +1,21 @@
+#pragma once
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The data behind each figure as CSV text: a header line, points as decimal separators in every
+// locale (field cases F155, F156), one `# provenance` line first.
+
+#include "analysis/head_scatter.h"
+#include "analysis/survival.h"
+#include "analysis/trace_document.h"
+
+#include <string>
+
+namespace ecokv::analysis {
+
+/// layer,kv_head,<metric>
+std::string headMetricCsv(const TraceDocument& document, const std::string& metric);
+/// token,text,kind,image,x0,y0,x1,y1,share
+std::string survivalCsv(const TraceDocument& document, const SurvivalQuery& query);
+/// token,text,kind,importance,diversity,score,kept
+std::string scatterCsv(const TraceDocument& document, const HeadScatter& scatter);
+
+} // namespace ecokv::analysis

@@ -1,0 +1,50 @@
+#pragma once
+// SPDX-License-Identifier: GPL-3.0-or-later
+// An opened trace as the pages and exports need it: a snapshot of everything small, and the maps of
+// survivors. Values only; opened on a worker, then read from any thread.
+
+#include "trace/trace_reader.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ecokv::analysis {
+
+/// One policy's survivors and settings.
+struct PolicyView {
+    std::string id, name, title; ///< title: "ecokv, budget 48, window 8"
+    trace::PolicyRecord record;
+    std::optional<trace::DecodeRecord> decode;
+};
+
+struct TraceDocument {
+    std::filesystem::path path;
+    trace::Dimensions dimensions;
+    bool complete = false;
+    std::vector<std::string> problems;
+    trace::Attributes root;
+    std::optional<trace::ModelRecord> model;
+    std::optional<trace::RunRecord> run;
+    std::optional<trace::PromptRecord> prompt;
+    std::vector<trace::ImageRecord> images;
+    std::vector<PolicyView> policies;
+    std::optional<trace::DecodeRecord> fullDecode;
+    /// name -> [layer, kvHead]; what /heads holds
+    std::vector<std::pair<std::string, std::vector<float>>> headMetrics;
+    std::vector<trace::DatasetEntry> entries;
+    /// Kept open for scores and keys on demand; thread-safe.
+    std::shared_ptr<trace::TraceReader> reader;
+
+    /// "model, prompt of 269 tokens, ecokv budget 48": the provenance line under figures.
+    std::string provenance() const;
+    const std::vector<float>* headMetric(const std::string& name) const; ///< null if absent
+};
+
+/// Reads a trace. Throws Error{BadInput}; never partially filled.
+std::shared_ptr<const TraceDocument> openTrace(const std::filesystem::path& path);
+
+} // namespace ecokv::analysis

@@ -1,0 +1,68 @@
+#pragma once
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Per-layer, per-KV-head storage of keys and values with their true positions. Heads may hold
+// different numbers of tokens; what `bytes()` reports is what is allocated. One thread at a time.
+
+#include "base/ids.h"
+#include "base/tensor_view.h"
+#include "cache/eviction_plan.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace ecokv::cache {
+
+struct CacheShape {
+    std::int32_t layers = 0;
+    std::int32_t kvHeads = 0;
+    std::int32_t headDim = 0;
+    DType dtype = DType::F32; ///< of stored keys and values
+    Device device;
+};
+
+class KvCache {
+public:
+    explicit KvCache(const CacheShape& shape);
+    ~KvCache();
+    KvCache(KvCache&&) noexcept;
+    KvCache& operator=(KvCache&&) noexcept;
+
+    const CacheShape& shape() const;
+
+    /// Appends `n` tokens to every head of a layer. keys, values [kvHead, n, headDim], in the
+    /// cache's dtype and device; `positions` [n] are true positions, ascending.
+    void append(LayerId layer, const TensorView& keys, const TensorView& values,
+                std::span<const std::int64_t> positions);
+    /// The only eviction: keeps the planned rows in place and gives the rest of the memory back.
+    void apply(const cache::LayerPlan& plan);
+    /// Room for `tokens` more rows per head, allocated with the next append or apply of each layer.
+    void reserveForDecode(std::int64_t tokens);
+    void clear();
+    /// A deep copy of one layer of `source` into this cache (same shape).
+    void copyLayer(const KvCache& source, LayerId layer);
+
+    TensorView keys(LayerId layer, HeadId head) const;   ///< [token, dim]
+    TensorView values(LayerId layer, HeadId head) const; ///< [token, dim]
+    std::span<const std::int64_t> positions(LayerId layer, HeadId head) const;
+    std::int64_t length(LayerId layer, HeadId head) const;
+    /// All heads hold the same number of tokens: [kvHead, token, dim] views exist.
+    bool isUniform(LayerId layer) const;
+    TensorView layerKeys(LayerId layer) const;   ///< [kvHead, token, dim], needs isUniform
+    TensorView layerValues(LayerId layer) const; ///< [kvHead, token, dim], needs isUniform
+
+    /// Tokens seen so far, evicted ones included: the next rotary position (field case F017).
+    std::int64_t tokensSeen() const;
+    std::size_t bytes() const;     ///< allocated now, keys and values
+    std::size_t usedBytes() const; ///< of rows that hold a token
+
+private:
+    struct Layer;
+    CacheShape m_shape;
+    std::vector<std::unique_ptr<Layer>> m_layers;
+    std::int64_t m_reserve = 0;
+};
+
+} // namespace ecokv::cache

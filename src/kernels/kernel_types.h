@@ -1,0 +1,42 @@
+#pragma once
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What every kernel launcher shares: status, backend, stream, rotation. Kernels take raw pointers,
+// sizes and strides; launchers return a Status that the caller checks once.
+
+#include "base/tensor_view.h"
+
+#include <cstdint>
+
+namespace ecokv::kernels {
+
+enum class Status : std::uint8_t {
+    Ok,
+    BadShape,         ///< shapes of the operands do not fit together
+    UnsupportedDType, ///< dtype outside float32, bfloat16, float16
+    DeviceMismatch,   ///< an operand lives on another device than the backend runs on
+    CudaNotBuilt,     ///< this build has no CUDA kernels
+    CudaFailed,       ///< the driver or a launch failed; see lastCudaError()
+};
+
+const char* statusText(Status status);
+
+/// Which implementation runs. `Reference` is scalar and obvious, `Cpu` vectorised and threaded.
+enum class Backend : std::uint8_t { Reference, Cpu, Cuda };
+
+/// cudaStream_t for Backend::Cuda, ignored elsewhere.
+using Stream = void*;
+
+enum class RopeStyle : std::uint8_t {
+    Half,        ///< pairs (i, i + dim/2), as Llama in transformers
+    Interleaved, ///< pairs (2i, 2i + 1)
+};
+
+/// How keys were rotated, so that a kernel can undo it while reading (geometry = pre).
+struct Rotation {
+    RopeStyle style = RopeStyle::Half;
+    const float* inverseFrequencies = nullptr; ///< [dim / 2] f32, radians per position, host
+    const std::int64_t* positions = nullptr;   ///< [token] i64, true positions, host
+    float attentionScaling = 1.0F;             ///< factor applied to rotated keys (yarn); 1 = none
+};
+
+} // namespace ecokv::kernels

@@ -1,0 +1,82 @@
+#pragma once
+// SPDX-License-Identifier: GPL-3.0-or-later
+// An opened multimodal model: prepares prompts, runs prefill and decode through LibTorch against a
+// KvCache. One thread at a time; Torch types stay out of this header.
+
+#include "base/cancellation.h"
+#include "base/progress.h"
+#include "cache/kv_cache.h"
+#include "model/model_info.h"
+#include "model/observer.h"
+#include "model/prompt.h"
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ecokv::model {
+
+enum class ComputeDType : std::uint8_t { Auto, F32, BF16 };
+
+struct LoadOptions {
+    Device device;
+    ComputeDType dtype = ComputeDType::Auto; ///< Auto: f32 on CPU for small models, else as stored
+    int threads = 0;                         ///< 0 = all cores
+    ProgressSink progress;
+    CancellationToken cancel;
+};
+
+/// Reads config, headers and processor files, no weights. Throws Error{BadInput}.
+ModelInfo describeModel(const std::filesystem::path& folder);
+
+class Model {
+public:
+    /// Opens a Hugging Face folder. Throws Error{BadInput} naming files, tensors and advice.
+    static std::unique_ptr<Model> open(const std::filesystem::path& folder,
+                                       const LoadOptions& options);
+    virtual ~Model() = default;
+
+    virtual const ModelInfo& info() const = 0;
+    virtual cache::CacheShape cacheShape() const = 0;
+    virtual DType computeDType() const = 0;
+    virtual std::vector<TokenId> endTokens() const = 0;
+
+    virtual Prompt prepare(const PromptRequest& request) const = 0;
+    /// Vision tower, projector and the whole prompt; fills `cache` (which must be empty) layer by
+    /// layer and calls `observer` after each. Returns the logits of the last token [vocabulary]
+    /// f32.
+    virtual std::vector<float> prefill(const Prompt& prompt, cache::KvCache& cache,
+                                       LayerObserver* observer, const ProgressSink& progress,
+                                       const CancellationToken& cancel) = 0;
+    /// One token at true position `cache.tokensSeen()`; appends it to the cache. Logits
+    /// [vocabulary].
+    virtual std::vector<float> decode(TokenId token, cache::KvCache& cache,
+                                      const CancellationToken& cancel) = 0;
+
+    /// Text of the ids, special tokens skipped.
+    virtual std::string decodeText(const std::vector<TokenId>& ids) const = 0;
+    /// Text of one token alone, as shown in token lists.
+    virtual std::string tokenText(TokenId id) const = 0;
+};
+
+/// Greedy (temperature 0) or sampled; seeded and portable.
+struct SamplingParams {
+    double temperature = 0.0; ///< 0 = greedy, ties to the lower id
+    int topK = 0;             ///< 0 = off
+    double topP = 1.0;
+    std::uint64_t seed = 0;
+};
+
+class Sampler {
+public:
+    explicit Sampler(const SamplingParams& params);
+    TokenId next(const std::vector<float>& logits);
+
+private:
+    SamplingParams m_params;
+    std::uint64_t m_state;
+};
+
+} // namespace ecokv::model

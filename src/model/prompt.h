@@ -1,0 +1,53 @@
+#pragma once
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A prompt ready for the model: pictures decoded and preprocessed, text templated and tokenised,
+// image tokens expanded, and for every token where it came from.
+
+#include "base/ids.h"
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace ecokv::model {
+
+enum class TokenKind : std::uint8_t { Text = 0, Special = 1, Image = 2 };
+enum class PatchRole : std::uint8_t { Patch = 0, Newline = 1, Separator = 2, Thumbnail = 3 };
+
+/// A picture as decoded: orientation applied, sRGB as stored, alpha dropped.
+struct Picture {
+    std::string path;                                 ///< as given
+    std::string sha256;                               ///< of the file's bytes
+    std::int32_t width = 0, height = 0;               ///< pixels, after orientation
+    std::vector<std::uint8_t> pixels;                 ///< [height, width, 3] u8
+    int orientation = 1;                              ///< EXIF tag that was applied, 1 = none
+    std::int32_t resizedWidth = 0, resizedHeight = 0; ///< what the tower saw, pixels
+    std::int32_t gridColumns = 0, gridRows = 0;       ///< of image tokens
+};
+
+struct PromptRequest {
+    std::string text;                ///< the user's words
+    std::vector<std::string> images; ///< paths, in order
+    bool applyTemplate = true;    ///< false: `text` is the whole prompt, with image markers in it
+    bool applyOrientation = true; ///< honour the EXIF tag
+};
+
+struct Prompt {
+    std::string text;                   ///< after the template, image markers not expanded
+    std::vector<TokenId> tokenIds;      ///< [token], image tokens expanded
+    std::vector<std::string> tokenText; ///< [token] decoded alone, bytes kept ("" for image tokens)
+    std::vector<TokenKind> tokenKind;   ///< [token]
+    std::vector<std::int32_t> imageIndex; ///< [token] -1 = none
+    std::vector<std::array<float, 4>>
+        patchBox;                     ///< [token] x0,y0,x1,y1 in source pixels, NaN = none
+    std::vector<PatchRole> patchRole; ///< [token]
+    std::vector<Picture> pictures;
+    std::vector<std::vector<float>> pixelValues; ///< [picture][3 * h * w] f32, channel first
+    std::vector<std::string> notes;              ///< "EXIF tag of a.jpg is broken and was ignored"
+
+    std::int64_t tokens() const { return static_cast<std::int64_t>(tokenIds.size()); }
+    std::int64_t imageTokens() const;
+};
+
+} // namespace ecokv::model

@@ -1,0 +1,43 @@
+#pragma once
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Everything a run needs, as a value; what the CLI parses, the Run page edits and the trace
+// records.
+
+#include "policy/policy_config.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace ecokv::session {
+
+enum class DeviceChoice : std::uint8_t { Auto, Cpu, Cuda };
+enum class DTypeChoice : std::uint8_t { Auto, F32, BF16 };
+
+struct RunConfig {
+    std::filesystem::path model;               ///< Hugging Face folder
+    std::vector<std::filesystem::path> images; ///< in prompt order
+    std::string prompt;
+    bool applyTemplate = true;
+    bool applyOrientation = true;
+    policy::PolicyConfig policy;
+    std::int64_t maxNewTokens = 64;
+    double temperature = 0.0; ///< 0 = greedy
+    int topK = 0;
+    double topP = 1.0;
+    bool compareFull = false; ///< also answer from the full cache, from the same prefill
+    DeviceChoice device = DeviceChoice::Auto;
+    DTypeChoice dtype = DTypeChoice::Auto;
+    int threads = 0;                ///< 0 = all cores
+    std::filesystem::path trace;    ///< empty = no trace
+    std::int64_t recordWindow = 64; ///< query rows recorded (at least the observation window)
+    bool recordValues = true;
+    bool compactTrace = false;
+};
+
+/// Round trip for /run/arguments_json; unknown fields are refused by name.
+std::string toJson(const RunConfig& config);
+RunConfig runConfigFromJson(const std::string& text);
+
+} // namespace ecokv::session

@@ -1,0 +1,69 @@
+#pragma once
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Reads a trace, a `.part` or a truncated file as far as it goes, or a foreign file that holds only
+// /tensors. Every call takes the one HDF5 lock; results are values. Throws Error{BadInput}.
+
+#include "trace/trace_records.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ecokv::trace {
+
+struct DatasetEntry {
+    std::string path; ///< "/scores/importance"
+    std::vector<std::int64_t> shape;
+    std::string dtype; ///< "float32", "bfloat16", "text", ...
+    std::string description, units, axes;
+    std::uint64_t storedBytes = 0;
+    std::string problem; ///< why it cannot be read, "" = fine
+};
+
+class TraceReader {
+public:
+    explicit TraceReader(const std::filesystem::path& path);
+    ~TraceReader();
+    TraceReader(const TraceReader&) = delete;
+    TraceReader& operator=(const TraceReader&) = delete;
+
+    const std::filesystem::path& path() const;
+    const Dimensions& dimensions() const;
+    bool complete() const;
+    /// Sentences: what is missing or unreadable ("/scores stops at layer 3 of 6").
+    const std::vector<std::string>& problems() const;
+    Attributes rootAttributes() const;
+
+    std::optional<ModelRecord> model() const;
+    std::optional<RunRecord> run() const;
+    std::optional<PromptRecord> prompt() const;
+    std::vector<ImageRecord> images() const;
+
+    std::vector<std::string> headMetrics() const;                 ///< names under /heads
+    std::vector<std::string> scoreNames() const;                  ///< names under /scores
+    std::vector<float> headMetric(const std::string& name) const; ///< [layer, kvHead]
+    std::vector<float> scores(const std::string& name, std::int64_t layer,
+                              std::int64_t kvHead) const;                     ///< [token]
+    std::vector<float> keys(std::int64_t layer, std::int64_t kvHead) const;   ///< [token, dim]
+    std::vector<float> values(std::int64_t layer, std::int64_t kvHead) const; ///< [token, dim]
+    std::vector<float> windowQueries(std::int64_t layer,
+                                     std::int64_t head) const; ///< [window, dim]
+    std::vector<std::int64_t> windowPositions() const;
+
+    std::vector<std::string> policyIds() const;
+    PolicyRecord policy(const std::string& id) const;
+    std::optional<DecodeRecord> decode() const;
+    std::optional<DecodeRecord> policyDecode(const std::string& id) const;
+
+    /// Every dataset of the file, for the Trace page and `ecokv info`.
+    std::vector<DatasetEntry> entries() const;
+
+private:
+    class Impl;
+    std::unique_ptr<Impl> m_impl;
+};
+
+} // namespace ecokv::trace

@@ -1,0 +1,92 @@
+#pragma once
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The content of a trace file as plain values, in the names of the file format (schema 1). Shapes
+// are row-major; no HDF5 type appears here.
+
+#include "base/tensor_view.h"
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace ecokv::trace {
+
+inline constexpr int kSchemaVersion = 1;
+
+using Attribute = std::variant<std::string, double, std::int64_t>;
+using Attributes = std::map<std::string, Attribute>;
+
+struct Dimensions {
+    std::int64_t layers = 0;  ///< L
+    std::int64_t heads = 0;   ///< Hq
+    std::int64_t kvHeads = 0; ///< Hkv
+    std::int64_t tokens = 0;  ///< T
+    std::int64_t headDim = 0; ///< D
+    std::int64_t window = 0;  ///< Wmax, recorded query rows
+};
+
+struct ModelRecord {
+    Attributes
+        attributes; ///< name, family, path_basename, config_sha256, rope_theta, rope_style, ...
+    std::string configJson;
+};
+
+struct RunRecord {
+    Attributes attributes;     ///< seed, threads, device, backend, prefill_seconds, ...
+    std::string argumentsJson; ///< re-runs the run
+    std::string log;
+};
+
+struct PromptRecord {
+    std::string text;
+    std::vector<std::int64_t> tokenIds;
+    std::vector<std::string> tokenText;
+    std::vector<std::uint8_t> tokenKind;        ///< 0 text, 1 special, 2 image
+    std::vector<std::int32_t> imageIndex;       ///< -1 = none
+    std::vector<std::array<float, 4>> patchBox; ///< x0,y0,x1,y1 source pixels, NaN = none
+    std::vector<std::uint8_t> patchRole;        ///< 0 patch, 1 newline, 2 separator, 3 thumbnail
+};
+
+struct ImageRecord {
+    std::int64_t width = 0, height = 0;
+    std::vector<std::uint8_t> pixels; ///< [height, width, 3] u8
+    Attributes attributes; ///< sha256, source_basename, orientation, resized_width, grid_rows, ...
+};
+
+/// One layer of /tensors, /heads and /scores. Views may be strided and must stay valid for the
+/// call.
+struct LayerRecord {
+    std::int64_t layer = 0;
+    TensorView keys;          ///< [kvHead, token, dim] host, any float dtype
+    TensorView values;        ///< same, or empty (not recorded)
+    TensorView windowQueries; ///< [head, window, dim] host
+    /// name -> [kvHead] f32: redundancy, redundancy_cosine, redundancy_euclid, anisotropy,
+    /// participation_ratio, mean_key_norm
+    std::map<std::string, std::vector<float>> heads;
+    /// name -> [kvHead, token] f32: importance, diversity_cosine, ..., score, key_norm, value_norm
+    std::map<std::string, std::vector<float>> scores;
+};
+
+/// One policy evaluated on the run, all layers.
+struct PolicyRecord {
+    std::string id; ///< group name under /policies: "0", "1", ...
+    Attributes
+        attributes; ///< policy, allocator, budget, window, recent, sink, alpha, ..., kept_bytes
+    std::vector<std::uint8_t> kept;          ///< [layer, kvHead, token] 1 = survives
+    std::vector<std::int32_t> budgetPerHead; ///< [layer, kvHead]
+    std::vector<float> outputError;          ///< [layer, kvHead] or empty
+    std::vector<float> retainedMass;         ///< [layer, kvHead] or empty
+};
+
+/// A continuation: of the full cache (/decode) or of one policy (/policies/<id>/decode).
+struct DecodeRecord {
+    std::vector<std::int64_t> tokenIds;
+    std::vector<std::string> tokenText;
+    std::vector<float> logprob; ///< [step] natural log of the chosen token's probability
+    Attributes attributes;      ///< answer, tokens_per_second, ...
+};
+
+} // namespace ecokv::trace
