@@ -1,0 +1,24 @@
+#pragma once
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Fills ModelInfo from values that were already read; describeModel (model.h) reads them itself.
+
+#include "model/model_config.h"
+#include "model/model_info.h"
+#include "model/weights/checkpoint.h"
+
+#include <filesystem>
+#include <string>
+
+namespace ecokv::model {
+
+/// What is known of an opened folder.
+struct FolderParts {
+    const ModelConfig& config;
+    const Checkpoint& checkpoint;
+    std::string templateSource;  ///< path or ""
+    std::string processorSource; ///< path
+};
+
+ModelInfo makeModelInfo(const std::filesystem::path& folder, const FolderParts& parts);
+
+} // namespace ecokv::model
