@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Per-layer, per-KV-head storage of keys and values with their true positions. Heads may hold
 // different numbers of tokens; what `bytes()` reports is what is allocated. One thread at a time.
+// Misuse throws Error{Internal}; after an out-of-memory error only clear() and destruction are
+// safe.
 
 #include "base/ids.h"
 #include "base/tensor_view.h"
@@ -20,8 +22,10 @@ struct CacheShape {
     std::int32_t kvHeads = 0;
     std::int32_t headDim = 0;
     DType dtype = DType::F32; ///< of stored keys and values
-    Device device;
+    Device device{};
 };
+
+enum class Part : std::uint8_t; // layer_storage.h
 
 class KvCache {
 public:
@@ -54,12 +58,17 @@ public:
     TensorView layerValues(LayerId layer) const; ///< [kvHead, token, dim], needs isUniform
 
     /// Tokens seen so far, evicted ones included: the next rotary position (field case F017).
+    /// The furthest layer counts, so read it before the first layer of a step appends.
     std::int64_t tokensSeen() const;
     std::size_t bytes() const;     ///< allocated now, keys and values
     std::size_t usedBytes() const; ///< of rows that hold a token
 
 private:
     struct Layer;
+    Layer& at(LayerId layer) const;
+    std::size_t headIndex(HeadId head) const;
+    TensorView uniformView(LayerId layer, Part part) const;
+
     CacheShape m_shape;
     std::vector<std::unique_ptr<Layer>> m_layers;
     std::int64_t m_reserve = 0;
