@@ -1,0 +1,65 @@
+#pragma once
+// SPDX-License-Identifier: GPL-3.0-or-later
+// One number per layer and KV head as a coloured map: layer 0 on top, head 0 left (field case
+// F147), range from the finite cells (F143, F145), row and column means as bars, colour bar.
+
+#include "ui/plots/color_maps.h"
+#include "ui/plots/figure.h"
+
+#include <QPoint>
+
+#include <optional>
+#include <vector>
+
+namespace ecokv::ui {
+
+struct HeadCell {
+    int layer = 0, kvHead = 0;
+    bool operator==(const HeadCell&) const = default;
+};
+
+struct HeadMapData {
+    QString title;       ///< "Head redundancy"
+    QString metricLabel; ///< on the colour bar: "redundancy r"
+    QString unit;        ///< "tokens", "" = none
+    int layers = 0, kvHeads = 0;
+    std::vector<float> values; ///< [layer, kvHead] f32, NaN = not measured
+    ColorMap colorMap = ColorMap::Viridis;
+    std::optional<ValueRange> fixedRange; ///< instead of the data's own
+};
+
+class HeadMapFigure final : public Figure {
+public:
+    /// What is marked on top; not part of the data.
+    struct Marks {
+        std::optional<HeadCell> selected, hovered;
+    };
+
+    /// Throws Error{Internal} if values do not fit layers x kvHeads.
+    HeadMapFigure(HeadMapData data, FigureSource source);
+
+    void paint(QPainter& painter, const QRectF& area, const Theme& theme) const override;
+    void paintMarks(QPainter& painter, const QRectF& area, const Theme& theme,
+                    const Marks& marks) const;
+    QString title() const override { return m_data.title; }
+
+    const HeadMapData& data() const { return m_data; }
+    const ValueRange& range() const { return m_range; }
+    float value(const HeadCell& cell) const; ///< NaN = not measured
+    /// Means over finite cells; NaN if there is none.
+    std::vector<float> layerMeans() const;
+    std::vector<float> headMeans() const;
+
+    QRectF cellRect(const QRectF& area, const Theme& theme, const HeadCell& cell) const;
+    std::optional<HeadCell> cellAt(const QRectF& area, const Theme& theme,
+                                   const QPointF& position) const;
+    /// "layer 3, head 1: redundancy r 0.82".
+    QString describe(const HeadCell& cell) const;
+
+private:
+    HeadMapData m_data;
+    ValueRange m_range;
+    bool m_hasMissing = false;
+};
+
+} // namespace ecokv::ui
