@@ -1,0 +1,15 @@
+#pragma once
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The policies as the programs list and offer them, for those parts that do not see `policy`.
+
+#include "policy/policy.h"
+
+namespace ecokv::session {
+
+using PolicyEntry = policy::PolicyInfo;
+
+inline const std::vector<PolicyEntry>& policyCatalogue() {
+    return policy::policies();
+}
+
+} // namespace ecokv::session
