@@ -42,6 +42,9 @@ struct CompositeScoreOutput {
     std::uint8_t* constant = nullptr; ///< [kvHead, 3] host: 1 where c, e, |v| counted as constant
 };
 
+/// An even kernel is BadShape (field case F029). Inputs that are not finite count as no attention,
+/// no diversity, no value norm, no redundancy. N is rescaled to the mean of the pooled attention.
+/// All arrays but `attention` are packed, `tokens` apart.
 Status compositeScore(const CompositeScoreInput& input, const CompositeScoreParams& params,
                       const CompositeScoreOutput& output, Backend backend, Stream stream = nullptr);
 

@@ -1,7 +1,9 @@
 #pragma once
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What every kernel launcher shares: status, backend, stream, rotation. Kernels take raw pointers,
-// sizes and strides; launchers return a Status that the caller checks once.
+// sizes and strides; launchers return a Status that the caller checks once. Rows of tensors have
+// unit stride in dim. Inputs that are not finite never make a result NaN: each header says what is
+// done.
 
 #include "base/tensor_view.h"
 

@@ -30,7 +30,9 @@ struct KeyStatisticsOutput {
     HeadStatistics* heads = nullptr; ///< [kvHead]
 };
 
-/// Redundancies always come from the keys as given (geometry = post), see ecokv-1.
+/// Redundancies, anisotropy and norms always come from the keys as given (geometry = post), see
+/// ecokv-1. A key with a NaN or infinite component counts as the zero key; lengths beyond float32
+/// saturate. Fewer than two tokens have redundancy 0.
 Status keyStatistics(const KeyStatisticsInput& input, const KeyStatisticsOutput& output,
                      Backend backend, Stream stream = nullptr);
 

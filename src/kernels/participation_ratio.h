@@ -7,8 +7,8 @@
 
 namespace ecokv::kernels {
 
-/// `keys` [kvHead, token, dim] on the host; `ratio` [kvHead] f64, between 1 and dim, 0 if
-/// undefined.
+/// `keys` [kvHead, token, dim] on the host; `ratio` [kvHead] f64, between 1 and dim, 0 where all
+/// keys are equal up to rounding. A key with a NaN or infinite component counts as the zero key.
 Status participationRatio(const TensorView& keys, double* ratio, Backend backend);
 
 } // namespace ecokv::kernels

@@ -15,7 +15,9 @@ struct WindowImportanceInput {
     float scale = 0.0F;                           ///< 0 = 1/sqrt(dim)
 };
 
-/// `importance` [kvHead, token] f32, on the device of the backend.
+/// `importance` [kvHead, token] f32, on the device of the backend. Logits are scaled in fp32 (field
+/// case F023). A logit that is not finite hides its key from that row; a row that sees no key, and
+/// a window of 0 rows, give 0 to every key.
 Status windowImportance(const WindowImportanceInput& input, float* importance, Backend backend,
                         Stream stream = nullptr);
 
