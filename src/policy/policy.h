@@ -12,15 +12,25 @@
 
 namespace ecokv::policy {
 
+/// One option of a policy as `parsePolicy` reads it.
+struct PolicyParameter {
+    std::string name;
+    std::string meaning;
+    std::string defaultText; ///< "8", "min(32, floor(budget / 4))"
+};
+
 struct PolicyInfo {
     std::string name;
     std::string summary; ///< one sentence
     std::string formula;
     std::string source; ///< paper or project
+    std::vector<PolicyParameter> parameters;
 };
 
 /// Every registered scorer, in the order of the documentation.
 const std::vector<PolicyInfo>& policies();
+/// Names of the registered allocators.
+const std::vector<std::string>& allocators();
 
 /// Scores one layer with the resolved policy. Statistics (diversity, redundancy, norms) are
 /// measured for every policy, so that a trace shows them whatever was run; `score` is the policy's

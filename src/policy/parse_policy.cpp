@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// "name:key=value,key=value" to a PolicyConfig. Numbers are read without a locale (F155, F156).
+#include "base/error.h"
+#include "policy/policy_config.h"
+#include "policy/scorer.h"
+
+#include <array>
+#include <charconv>
+#include <concepts>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace ecokv::policy {
+
+namespace {
+
+template <class Number> Number readNumber(std::string_view key, std::string_view text) {
+    Number number{};
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc{} || end != text.data() + text.size()) {
+        throwUsage(fmt::format("'{}' is not a {} for the policy option '{}'.", text,
+                               std::integral<Number> ? "whole number" : "number", key),
+                   "Write numbers with a decimal point, options as key=value with commas between.");
+    }
+    return number;
+}
+
+template <class Choice> struct Named {
+    std::string_view name;
+    Choice choice;
+};
+
+template <class Choice, std::size_t N>
+Choice readChoice(std::string_view key, std::string_view text,
+                  const std::array<Named<Choice>, N>& choices) {
+    std::vector<std::string_view> names;
+    for (const auto& candidate : choices) {
+        if (candidate.name == text) {
+            return candidate.choice;
+        }
+        names.push_back(candidate.name);
+    }
+    throwUsage(fmt::format("'{}' is not a choice for the policy option '{}'.", text, key),
+               fmt::format("Choose from: {}.", fmt::join(names, ", ")));
+}
+
+constexpr std::array kPoolModes = {
+    Named<kernels::PoolMode>{"avg", kernels::PoolMode::Average},
+    Named<kernels::PoolMode>{"avg-padded", kernels::PoolMode::AveragePadded},
+    Named<kernels::PoolMode>{"max", kernels::PoolMode::Max},
+};
+constexpr std::array kGeometries = {Named<Geometry>{"post", Geometry::Post},
+                                    Named<Geometry>{"pre", Geometry::Pre}};
+constexpr std::array kSwitches = {Named<bool>{"on", true}, Named<bool>{"off", false}};
+
+using Setter = void (*)(PolicyConfig&, std::string_view key, std::string_view value);
+
+struct Option {
+    std::string_view key;
+    Setter set;
+};
+
+template <auto Member>
+void setNumber(PolicyConfig& config, std::string_view key, std::string_view value) {
+    auto& field = config.*Member;
+    if constexpr (requires { field.has_value(); }) {
+        field =
+            readNumber<typename std::remove_reference_t<decltype(field)>::value_type>(key, value);
+    } else {
+        field = readNumber<std::remove_reference_t<decltype(field)>>(key, value);
+    }
+}
+
+constexpr std::array kOptions = {
+    Option{"budget", setNumber<&PolicyConfig::budget>},
+    Option{"window", setNumber<&PolicyConfig::window>},
+    Option{"recent", setNumber<&PolicyConfig::recent>},
+    Option{"sink", setNumber<&PolicyConfig::sink>},
+    Option{"pool", setNumber<&PolicyConfig::pool>},
+    Option{"pool_mode",
+           [](PolicyConfig& config, std::string_view key, std::string_view value) {
+               config.poolMode = readChoice(key, value, kPoolModes);
+           }},
+    Option{"vnorm",
+           [](PolicyConfig& config, std::string_view key, std::string_view value) {
+               config.valueNorm = readChoice(key, value, kSwitches);
+           }},
+    Option{"alpha", setNumber<&PolicyConfig::alpha>},
+    Option{"beta", setNumber<&PolicyConfig::beta>},
+    Option{"geometry",
+           [](PolicyConfig& config, std::string_view key, std::string_view value) {
+               config.geometry = readChoice(key, value, kGeometries);
+           }},
+    Option{"allocator", [](PolicyConfig& config, std::string_view,
+                           std::string_view value) { config.allocator = value; }},
+    Option{"seed", setNumber<&PolicyConfig::seed>},
+};
+
+void setOption(PolicyConfig& config, std::string_view option) {
+    const std::size_t equals = option.find('=');
+    const std::string_view key = option.substr(0, equals);
+    std::vector<std::string_view> names;
+    for (const Option& known : kOptions) {
+        if (known.key == key && equals != std::string_view::npos) {
+            known.set(config, key, option.substr(equals + 1));
+            return;
+        }
+        names.push_back(known.key);
+    }
+    throwUsage(fmt::format("'{}' is not a policy option.", option),
+               fmt::format("Write key=value with one of: {}.", fmt::join(names, ", ")));
+}
+
+} // namespace
+
+PolicyConfig parsePolicy(const std::string& text, const PolicyConfig& defaults) {
+    PolicyConfig config = defaults;
+    const std::string_view whole = text;
+    const std::size_t colon = whole.find(':');
+    config.scorer = whole.substr(0, colon);
+    findScorer(config.scorer);
+    std::string_view rest =
+        colon == std::string_view::npos ? std::string_view{} : whole.substr(colon + 1);
+    while (!rest.empty()) {
+        const std::size_t comma = rest.find(',');
+        setOption(config, rest.substr(0, comma));
+        rest = comma == std::string_view::npos ? std::string_view{} : rest.substr(comma + 1);
+    }
+    findAllocator(config.allocator);
+    return config;
+}
+
+} // namespace ecokv::policy

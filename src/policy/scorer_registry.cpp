@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "base/error.h"
+#include "policy/scorer.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace ecokv::policy {
+
+const std::vector<Scorer>& scorers() {
+    static const std::vector<Scorer> all = {
+        fullScorer(),   randomScorer(), streamingScorer(),
+        snapkvScorer(), mixkvScorer(),  ecokvScorer(),
+    };
+    return all;
+}
+
+const std::vector<PolicyInfo>& policies() {
+    static const std::vector<PolicyInfo> infos = [] {
+        std::vector<PolicyInfo> list;
+        for (const Scorer& scorer : scorers()) {
+            list.push_back(scorer.info);
+        }
+        return list;
+    }();
+    return infos;
+}
+
+const std::vector<std::string>& allocators() {
+    static const std::vector<std::string> names = {"uniform"};
+    return names;
+}
+
+const Scorer& findScorer(const std::string& name) {
+    const auto found = std::ranges::find_if(
+        scorers(), [&](const Scorer& scorer) { return scorer.info.name == name; });
+    if (found == scorers().end()) {
+        std::vector<std::string> names;
+        for (const Scorer& scorer : scorers()) {
+            names.push_back(scorer.info.name);
+        }
+        throwUsage(fmt::format("There is no policy '{}'.", name),
+                   fmt::format("Known policies: {}.", fmt::join(names, ", ")));
+    }
+    return *found;
+}
+
+void findAllocator(const std::string& name) {
+    if (std::ranges::find(allocators(), name) == allocators().end()) {
+        throwUsage(fmt::format("There is no budget allocator '{}'.", name),
+                   fmt::format("Known allocators: {}.", fmt::join(allocators(), ", ")));
+    }
+}
+
+} // namespace ecokv::policy
