@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "trace/trace_file.h"
+
+#include "base/error.h"
+#include "base/float_convert.h"
+#include "trace/hdf5/attributes.h"
+#include "trace/open_files.h"
+#include "trace/trace_layout.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <hdf5_hl.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <numeric>
+
+namespace ecokv::trace {
+
+namespace {
+
+float widen(const std::byte* data, DType dtype, std::size_t index) {
+    if (dtype == DType::F32) {
+        float value = 0;
+        std::memcpy(&value, data + 4 * index, 4);
+        return value;
+    }
+    std::uint16_t bits = 0;
+    std::memcpy(&bits, data + 2 * index, 2);
+    return dtype == DType::BF16 ? bf16ToFloat(bits) : f16ToFloat(bits);
+}
+
+void narrow(float value, DType dtype, std::byte* data, std::size_t index) {
+    if (dtype == DType::F32) {
+        std::memcpy(data + 4 * index, &value, 4);
+        return;
+    }
+    const std::uint16_t bits = dtype == DType::BF16 ? floatToBf16(value) : floatToF16(value);
+    std::memcpy(data + 2 * index, &bits, 2);
+}
+
+std::string now() {
+    const auto seconds = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+    return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(seconds));
+}
+
+void writeScale(hid_t file, const std::string& path, const std::vector<std::int64_t>& values) {
+    const auto count = static_cast<std::int64_t>(values.size());
+    const Handle dataset =
+        createDocumented(file, {.name = path, .type = H5T_STD_I64LE, .shape = {count}}, path);
+    writeValues(dataset.get(), std::span<const std::int64_t>(values));
+    const std::string name = path.substr(path.rfind('/') + 1);
+    check(H5DSset_scale(dataset.get(), name.c_str()), file, "make a dimension scale");
+}
+
+std::vector<std::int64_t> counting(std::int64_t count, std::int64_t first = 0) {
+    std::vector<std::int64_t> values(static_cast<std::size_t>(count));
+    std::iota(values.begin(), values.end(), first);
+    return values;
+}
+
+} // namespace
+
+TraceFile::TraceFile(const WriterOptions& options) : m_options(options) {
+    m_file = createForWriting(partPath());
+    m_context = {m_file.get(), options.dimensions, options.compact};
+    const LibraryLock lock;
+    writeRoot();
+    writeScales();
+    const Dimensions& d = options.dimensions;
+    createTensor(TensorName::Keys, "tensors/keys", d.kvHeads, d.tokens);
+    if (options.recordValues) {
+        createTensor(TensorName::Values, "tensors/values", d.kvHeads, d.tokens);
+    }
+    createTensor(TensorName::WindowQueries, "tensors/window_queries", d.heads, d.window);
+    check(H5Fflush(m_file.get(), H5F_SCOPE_GLOBAL), m_file.get(), "write to disk");
+}
+
+std::filesystem::path TraceFile::partPath() const {
+    return m_options.path.string() + ".part";
+}
+
+void TraceFile::writeRoot() {
+    const hid_t file = m_file.get();
+    writeText(file, "schema", kSchemaName);
+    writeInteger(file, "schema_version", kSchemaVersion);
+    writeText(file, "producer", m_options.producer);
+    writeText(file, "created", now());
+    writeInteger(file, "complete", 0);
+    writeInteger(file, "layers_written", 0);
+    writeText(file, "NX_class", "NXroot");
+    writeText(file, "default", "heads");
+}
+
+void TraceFile::writeScales() {
+    const Dimensions& d = m_options.dimensions;
+    const hid_t file = m_file.get();
+    createGroup(file, "scales");
+    createGroup(file, "tensors");
+    writeScale(file, "scales/layer", counting(d.layers));
+    writeScale(file, "scales/head", counting(d.heads));
+    writeScale(file, "scales/kv_head", counting(d.kvHeads));
+    writeScale(file, "scales/token", counting(d.tokens));
+    writeScale(file, "scales/dim", counting(d.headDim));
+    const auto& positions = m_options.windowPositions;
+    writeScale(file, "tensors/window_positions",
+               positions.empty() ? counting(d.window, d.tokens - d.window) : positions);
+}
+
+void TraceFile::createTensor(TensorName name, const std::string& path, std::int64_t heads,
+                             std::int64_t rows) {
+    const Dimensions& d = m_options.dimensions;
+    const Handle type = storedType(m_options.tensorDType);
+    const std::uint64_t rowBytes =
+        static_cast<std::uint64_t>(d.headDim) * dtypeSize(m_options.tensorDType);
+    const std::int64_t block = tokensPerChunk(rows, rowBytes);
+    const DatasetSpec spec{.name = path,
+                           .type = type.get(),
+                           .shape = {d.layers, heads, rows, d.headDim},
+                           .chunk = {1, 1, block, d.headDim},
+                           .deflate = m_options.compact};
+    m_tensors[name] = {createDocumented(m_file.get(), spec, path), rows, block};
+}
+
+void TraceFile::writeRows(const HeadRows& rows) {
+    Tensor& tensor = m_tensors.at(rows.tensor);
+    const std::byte* data = rows.data;
+    if (rows.dtype != m_options.tensorDType) {
+        const auto count = static_cast<std::size_t>(tensor.rows * m_options.dimensions.headDim);
+        m_converted.resize(count * dtypeSize(m_options.tensorDType));
+        for (std::size_t i = 0; i < count; ++i) {
+            narrow(widen(rows.data, rows.dtype, i), m_options.tensorDType, m_converted.data(), i);
+        }
+        data = m_converted.data();
+    }
+    const LibraryLock lock;
+    if (!tensor.labelled) {
+        writeText(tensor.dataset.get(), "source_dtype", dtypeName(rows.dtype));
+        tensor.labelled = true;
+    }
+    if (m_options.compact) {
+        const Handle type = storedType(m_options.tensorDType);
+        const std::int64_t dim = m_options.dimensions.headDim;
+        writeSelection(tensor.dataset.get(), type.get(),
+                       {{rows.layer, rows.head, 0, 0}, {1, 1, tensor.rows, dim}}, data);
+    } else {
+        writeChunks(tensor, rows, data);
+    }
+}
+
+// Whole chunks go to the file as they are: no copy, no conversion, one write each.
+void TraceFile::writeChunks(const Tensor& tensor, const HeadRows& rows, const std::byte* data) {
+    const std::size_t rowBytes =
+        static_cast<std::size_t>(m_options.dimensions.headDim) * dtypeSize(m_options.tensorDType);
+    const std::size_t chunkBytes = static_cast<std::size_t>(tensor.block) * rowBytes;
+    for (std::int64_t begin = 0; begin < tensor.rows; begin += tensor.block) {
+        const std::byte* source = data + static_cast<std::size_t>(begin) * rowBytes;
+        const std::int64_t count = std::min(tensor.block, tensor.rows - begin);
+        if (count < tensor.block) {
+            m_padded.assign(chunkBytes, std::byte{0});
+            std::memcpy(m_padded.data(), source, static_cast<std::size_t>(count) * rowBytes);
+            source = m_padded.data();
+        }
+        const hsize_t offset[4] = {static_cast<hsize_t>(rows.layer),
+                                   static_cast<hsize_t>(rows.head), static_cast<hsize_t>(begin), 0};
+        check(H5Dwrite_chunk(tensor.dataset.get(), H5P_DEFAULT, 0, offset, chunkBytes, source),
+              tensor.dataset.get(), "write a chunk");
+    }
+}
+
+void TraceFile::writeMetrics(std::int64_t layer, const NamedValues& heads,
+                             const NamedValues& scores) {
+    const Dimensions& d = m_options.dimensions;
+    const LibraryLock lock;
+    for (const auto& [name, values] : heads) {
+        const hid_t dataset = metric("heads/" + name, {d.layers, d.kvHeads});
+        writeSelection(dataset, H5T_NATIVE_FLOAT, {{layer, 0}, {1, d.kvHeads}}, values.data());
+    }
+    if (!heads.empty() && !m_hasDefaultPlot) {
+        makeDefaultPlot(heads.contains("redundancy") ? "redundancy" : heads.begin()->first);
+        m_hasDefaultPlot = true;
+    }
+    for (const auto& [name, values] : scores) {
+        const hid_t dataset = metric("scores/" + name, {d.layers, d.kvHeads, d.tokens});
+        writeSelection(dataset, H5T_NATIVE_FLOAT, {{layer, 0, 0}, {1, d.kvHeads, d.tokens}},
+                       values.data());
+    }
+}
+
+hid_t TraceFile::metric(const std::string& path, const std::vector<std::int64_t>& shape) {
+    if (const auto found = m_metrics.find(path); found != m_metrics.end()) {
+        return found->second.get();
+    }
+    const std::string group = path.substr(0, path.find('/'));
+    if (!hasLink(m_file.get(), group)) {
+        createGroup(m_file.get(), group);
+    }
+    DatasetSpec spec{.name = path, .type = H5T_IEEE_F32LE, .shape = shape, .fillNaN = true};
+    if (shape.size() == 3) {
+        spec.chunk = {1, 1, tokensPerChunk(shape[2], sizeof(float))};
+        spec.deflate = m_options.compact;
+    }
+    return m_metrics.emplace(path, createDocumented(m_file.get(), spec, path)).first->second.get();
+}
+
+// Tools that follow NeXus draw `signal` on opening. They want its axes beside it; hard links cost
+// nothing.
+void TraceFile::makeDefaultPlot(const std::string& signal) {
+    const Handle group = openGroup(m_file.get(), "heads");
+    for (const char* axis : {"layer", "kv_head"}) {
+        const std::string target = std::string("/scales/") + axis;
+        check(H5Lcreate_hard(m_file.get(), target.c_str(), group.get(), axis, H5P_DEFAULT,
+                             H5P_DEFAULT),
+              group.get(), "link an axis");
+    }
+    writeText(group.get(), "NX_class", "NXdata");
+    writeText(group.get(), "signal", signal);
+    writeTexts(group.get(), "axes", {"layer", "kv_head"});
+    writeText(group.get(), "interpretation", "image");
+}
+
+void TraceFile::finishLayer(std::int64_t layer) {
+    const LibraryLock lock;
+    if (layer == m_layersWritten) {
+        writeInteger(m_file.get(), "layers_written", ++m_layersWritten);
+    }
+    check(H5Fflush(m_file.get(), H5F_SCOPE_GLOBAL), m_file.get(), "write to disk");
+}
+
+void TraceFile::finish() {
+    {
+        const LibraryLock lock;
+        writeInteger(m_file.get(), "complete", 1);
+        m_tensors.clear();
+        m_metrics.clear();
+        check(H5Fflush(m_file.get(), H5F_SCOPE_GLOBAL), m_file.get(), "write to disk");
+        if (!m_file.reset()) {
+            throwBadInput(fmt::format("{} could not be closed: HDF5 says \"{}\".",
+                                      partPath().string(), lastHdf5Error()));
+        }
+    }
+    std::error_code error;
+    std::filesystem::rename(partPath(), m_options.path, error);
+    if (error) {
+        throwBadInput(fmt::format("{} could not be renamed to {}: {}.", partPath().string(),
+                                  m_options.path.string(), error.message()));
+    }
+}
+
+} // namespace ecokv::trace
