@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "kernels/participation_ratio.h"
 #include "kernels/window_importance.h"
-#include "policy/finite_input.h"
+#include "policy/host_tensor.h"
 
 #include <algorithm>
 #include <cmath>
@@ -19,10 +19,6 @@ namespace {
 /// Entries [begin, end) of the token dimension.
 TensorView tokenRange(const TensorView& rows, std::int64_t begin, std::int64_t end) {
     return rows.slice(1, begin, end);
-}
-
-bool allFinite(const std::vector<float>& numbers) {
-    return std::ranges::all_of(numbers, [](float number) { return std::isfinite(number); });
 }
 
 /// Writes `part` [kvHead, count] into `whole` [kvHead, tokens] from token `begin` on.
@@ -129,7 +125,6 @@ void Measurement::measureKeys(const LayerInput& input, bool unrotate) {
               "participation ratio");
     }
     m_keyNorm = normsOf(input.keys, norm, "key norms");
-    m_finite = m_finite && allFinite(m_keyNorm);
 }
 
 void Measurement::measureValues(const LayerInput& input) {
@@ -151,7 +146,6 @@ void Measurement::measureValues(const LayerInput& input) {
               "value norms");
     }
     m_valueNorm = normsOf(input.values, m_candidateValueNorm, "value norms");
-    m_finite = m_finite && allFinite(m_valueNorm);
 }
 
 void Measurement::measureAttention(const LayerInput& input) {
@@ -166,14 +160,13 @@ void Measurement::measureAttention(const LayerInput& input) {
     };
     check(kernels::windowImportance(attention, static_cast<float*>(m_attention.data()), m_backend),
           "window importance");
-    m_finite = m_finite && allFinite(toHost(m_attention)) && holdsOnlyFinite(queries);
 }
 
 std::vector<double> Measurement::redundancy(double beta) const {
     std::vector<double> r;
     for (const kernels::HeadStatistics& head : m_heads) {
         const double mixed = beta * head.redundancyCosine + (1.0 - beta) * head.redundancyEuclid;
-        r.push_back(std::isfinite(mixed) ? std::clamp(mixed, 0.0, 1.0) : 0.0);
+        r.push_back(std::clamp(mixed, 0.0, 1.0));
     }
     return r;
 }

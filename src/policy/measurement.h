@@ -38,8 +38,6 @@ public:
     std::vector<double> redundancy(double beta) const;
     const std::vector<float>& keyNorm() const { return m_keyNorm; }     ///< [kvHead, token]
     const std::vector<float>& valueNorm() const { return m_valueNorm; } ///< [kvHead, token]
-    /// False if a key, a value or a query holds NaN or Inf, or their products overflow.
-    bool isFinite() const { return m_finite; }
 
     /// The mixed score with the share `alpha` of the cosine and the head weights `r` [kvHead].
     Composite composite(double alpha, const std::vector<double>& r) const;
@@ -68,7 +66,6 @@ private:
     kernels::DeviceBuffer m_cosine, m_euclid;   ///< [kvHead, candidate] f32
     kernels::DeviceBuffer m_candidateValueNorm; ///< [kvHead, candidate] f32, empty: no values
     kernels::DeviceBuffer m_attention;          ///< [kvHead, token] f32
-    bool m_finite = true;
     Composite m_common;
 };
 

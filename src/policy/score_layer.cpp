@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "base/error.h"
-#include "policy/finite_input.h"
+#include "policy/damaged_rows.h"
 #include "policy/measurement.h"
 #include "policy/policy.h"
 #include "policy/scorer.h"
@@ -91,18 +91,6 @@ std::vector<float> spread(const std::vector<float>& candidates, const Measuremen
     return all;
 }
 
-/// Replaces what overflowed by 0; returns how many numbers that were.
-std::size_t makeFinite(std::vector<float>& numbers) {
-    std::size_t replaced = 0;
-    for (float& number : numbers) {
-        if (!std::isfinite(number)) {
-            number = 0.0F;
-            ++replaced;
-        }
-    }
-    return replaced;
-}
-
 void noteConstants(const Composite& composite, const Measurement& measured,
                    std::vector<std::string>& notes) {
     static constexpr std::array kWhat = {
@@ -133,26 +121,13 @@ void fillHeads(const Measurement& measured, double beta, LayerScores& scores) {
         scores.participationRatio.push_back(
             static_cast<float>(measured.participationRatio()[head]));
     }
-    for (auto* numbers : {&scores.redundancyCosine, &scores.redundancyEuclid, &scores.anisotropy,
-                          &scores.meanKeyNorm, &scores.participationRatio}) {
-        makeFinite(*numbers);
-    }
 }
 
 LayerScores assemble(const Measurement& measured, const ResolvedPolicy& policy,
                      std::vector<std::string> notes) {
-    Composite composite = measured.common();
-    std::vector<float> score = findScorer(policy.config.scorer).score(measured, policy);
+    const Composite& composite = measured.common();
+    const std::vector<float> score = findScorer(policy.config.scorer).score(measured, policy);
     noteConstants(composite, measured, notes);
-    std::size_t replaced = 0;
-    for (auto* numbers : {&composite.importance, &composite.diversityCosine,
-                          &composite.diversityEuclid, &composite.diversity, &score}) {
-        replaced += makeFinite(*numbers);
-    }
-    if (replaced > 0) {
-        notes.push_back(fmt::format("layer {}: {} scores overflowed, counted as 0",
-                                    measured.layer().value, replaced));
-    }
 
     LayerScores scores;
     scores.layer = measured.layer();
@@ -176,12 +151,8 @@ LayerScores scoreLayer(const LayerInput& input, const ResolvedPolicy& policy,
                        kernels::Backend backend) {
     checkInput(input, policy);
     const Measurement measured(input, policy, backend);
-    if (measured.isFinite()) {
-        return assemble(measured, policy, {});
-    }
-    const FiniteInput repaired(input);
-    const Measurement again(repaired.input(), policy, hostBackend(backend));
-    return assemble(again, policy, repaired.notes());
+    return assemble(measured, policy,
+                    damageNotes(input, policy.window, measured.keyNorm(), measured.valueNorm()));
 }
 
 } // namespace ecokv::policy
