@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Highway compiles this file once per instruction set and picks the best one at run time.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/cpu/key_blocks.cpp"
+#include <hwy/foreach_target.h> // IWYU pragma: keep
+#include <hwy/highway.h>
+
+#include "kernels/cpu/key_blocks.h"
+
+#include <cmath>
+#include <cstring>
+
+HWY_BEFORE_NAMESPACE();
+namespace ecokv::kernels::cpu {
+namespace HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+#include "kernels/cpu/load_row.inc"
+
+using Float = hn::ScalableTag<float>;
+
+HWY_INLINE float SquaredNorm(const float* HWY_RESTRICT row, size_t padded) {
+    const Float df;
+    const size_t lanes = hn::Lanes(df);
+    auto even = hn::Zero(df);
+    auto odd = hn::Zero(df);
+    size_t i = 0;
+    for (; i + 2 * lanes <= padded; i += 2 * lanes) {
+        const auto first = hn::Load(df, row + i);
+        const auto second = hn::Load(df, row + i + lanes);
+        even = hn::MulAdd(first, first, even);
+        odd = hn::MulAdd(second, second, odd);
+    }
+    for (; i < padded; i += lanes) {
+        const auto rest = hn::Load(df, row + i);
+        even = hn::MulAdd(rest, rest, even);
+    }
+    return hn::GetLane(hn::SumOfLanes(df, hn::Add(even, odd)));
+}
+
+/// sum += sum of `count` rows and unit += sum of the rows times `inverse`.
+HWY_INLINE void AddRows(const float* HWY_RESTRICT rows, const float* HWY_RESTRICT inverse,
+                        int64_t count, size_t padded, double* HWY_RESTRICT sum,
+                        double* HWY_RESTRICT unit) {
+    const Float df;
+    const hn::ScalableTag<double> dd;
+    const hn::Rebind<float, decltype(dd)> dhalf;
+    const size_t lanes = hn::Lanes(df);
+    const size_t half = hn::Lanes(dd);
+    HWY_ALIGN float sums[HWY_MAX_BYTES / sizeof(float)];
+    HWY_ALIGN float units[HWY_MAX_BYTES / sizeof(float)];
+    for (size_t i = 0; i < padded; i += lanes) {
+        auto rowSum = hn::Zero(df);
+        auto unitSum = hn::Zero(df);
+        for (int64_t r = 0; r < count; ++r) {
+            const auto x = hn::Load(df, rows + static_cast<size_t>(r) * padded + i);
+            rowSum = hn::Add(rowSum, x);
+            unitSum = hn::MulAdd(x, hn::Set(df, inverse[r]), unitSum);
+        }
+        hn::Store(rowSum, df, sums);
+        hn::Store(unitSum, df, units);
+        for (size_t j = 0; j < lanes; j += half) {
+            const auto wideSum = hn::PromoteTo(dd, hn::Load(dhalf, sums + j));
+            const auto wideUnit = hn::PromoteTo(dd, hn::Load(dhalf, units + j));
+            hn::StoreU(hn::Add(hn::LoadU(dd, sum + i + j), wideSum), dd, sum + i + j);
+            hn::StoreU(hn::Add(hn::LoadU(dd, unit + i + j), wideUnit), dd, unit + i + j);
+        }
+    }
+}
+
+/// Rotates a row backwards in place by the table row of its token.
+HWY_INLINE void Unrotate(const KeyBlock& block, int64_t token, float* HWY_RESTRICT row) {
+    const auto pairs = static_cast<size_t>(block.rows.dim / 2);
+    const float* cosines = block.cosines + static_cast<size_t>(token) * pairs;
+    const float* sines = block.sines + static_cast<size_t>(token) * pairs;
+    const bool half = block.style == RopeStyle::Half;
+    const size_t step = half ? 1 : 2;
+    const size_t apart = half ? pairs : 1;
+    for (size_t i = 0; i < pairs; ++i) {
+        const float first = row[step * i];
+        const float second = row[step * i + apart];
+        row[step * i] = first * cosines[i] + second * sines[i];
+        row[step * i + apart] = second * cosines[i] - first * sines[i];
+    }
+}
+
+void AccumulateBlock(const KeyBlock& block, BlockSums& sums) {
+    const auto padded = static_cast<size_t>(paddedDim(block.rows.dim));
+    for (int64_t begin = block.begin; begin < block.end; begin += kRowsAtOnce) {
+        const int64_t count = HWY_MIN(kRowsAtOnce, block.end - begin);
+        float inverse[kRowsAtOnce];
+        for (int64_t r = 0; r < count; ++r) {
+            float* row = block.scratch + static_cast<size_t>(r) * padded;
+            LoadRow(block.rows, begin + r, row);
+            const float square = SquaredNorm(row, padded);
+            if (square >= kSmallestSquare && square <= kLargestSquare) {
+                const float norm = sqrtf(square);
+                block.norm[begin + r] = norm;
+                inverse[r] = 1.0F / norm;
+                sums.norms += static_cast<double>(norm);
+                sums.squares += static_cast<double>(square);
+                ++sums.nonZero;
+            } else {
+                accumulateUnusualRow(block, begin + r, sums);
+                inverse[r] = 0.0F;
+                memset(row, 0, padded * sizeof(float));
+            }
+        }
+        AddRows(block.scratch, inverse, count, padded, sums.key, sums.unit);
+        if (block.cosines != nullptr) {
+            for (int64_t r = 0; r < count; ++r) {
+                Unrotate(block, begin + r, block.scratch + static_cast<size_t>(r) * padded);
+                inverse[r] *= block.scaling; // un-rotated keys are shorter by that factor
+            }
+            AddRows(block.scratch, inverse, count, padded, sums.turnedKey, sums.turnedUnit);
+        }
+    }
+}
+
+/// x . direction and |x - centroid|^2 of one row.
+HWY_INLINE void Measure(const float* HWY_RESTRICT row, const HeadCentre& centre, size_t padded,
+                        float& dot, float& square) {
+    const Float df;
+    auto dots = hn::Zero(df);
+    auto squares = hn::Zero(df);
+    for (size_t i = 0; i < padded; i += hn::Lanes(df)) {
+        const auto x = hn::Load(df, row + i);
+        const auto offset = hn::Sub(x, hn::Load(df, centre.centroid + i));
+        dots = hn::MulAdd(x, hn::Load(df, centre.direction + i), dots);
+        squares = hn::MulAdd(offset, offset, squares);
+    }
+    dot = hn::GetLane(hn::SumOfLanes(df, dots));
+    square = hn::GetLane(hn::SumOfLanes(df, squares));
+}
+
+void MeasureBlock(const KeyBlock& block, const HeadCentre& centre, float* cosine, float* euclid) {
+    const auto padded = static_cast<size_t>(paddedDim(block.rows.dim));
+    const float smallest = sqrtf(kSmallestSquare);
+    const float largest = sqrtf(kLargestSquare);
+    for (int64_t token = block.begin; token < block.end; ++token) {
+        float* row = block.scratch;
+        LoadRow(block.rows, token, row);
+        if (block.cosines != nullptr) {
+            Unrotate(block, token, row);
+        }
+        float dot = 0.0F;
+        float square = 0.0F;
+        Measure(row, centre, padded, dot, square);
+        const float norm = block.norm[token];
+        if (norm > smallest && norm < largest && square <= kLargestSquare) {
+            cosine[token] = dot * block.scaling / norm;
+            euclid[token] = sqrtf(square);
+        } else {
+            measureUnusualRow(block, token, centre, cosine + token, euclid + token);
+        }
+    }
+}
+
+} // namespace HWY_NAMESPACE
+} // namespace ecokv::kernels::cpu
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace ecokv::kernels::cpu {
+
+HWY_EXPORT(AccumulateBlock);
+HWY_EXPORT(MeasureBlock);
+
+void accumulateBlock(const KeyBlock& block, BlockSums& sums) {
+    HWY_DYNAMIC_DISPATCH(AccumulateBlock)(block, sums);
+}
+
+void measureBlock(const KeyBlock& block, const HeadCentre& centre, float* cosine, float* euclid) {
+    HWY_DYNAMIC_DISPATCH(MeasureBlock)(block, centre, cosine, euclid);
+}
+
+} // namespace ecokv::kernels::cpu
+#endif // HWY_ONCE
