@@ -40,7 +40,10 @@ if(LibTorch_FOUND AND NOT TARGET LibTorch::LibTorch)
     get_filename_component(_torch_lib "${LibTorch_CPU_LIBRARY}" DIRECTORY)
     # The wheel's libraries find their NVIDIA companions through their own RPATH.
     add_library(LibTorch::LibTorch INTERFACE IMPORTED)
-    target_include_directories(LibTorch::LibTorch SYSTEM INTERFACE "${LibTorch_INCLUDE_DIR}")
+    # The wheel ships an own copy of fmt beside its headers: they are searched last, so that <fmt/...>
+    # stays the one we link.
+    target_compile_options(LibTorch::LibTorch INTERFACE
+        "$<$<COMPILE_LANGUAGE:CXX>:SHELL:-idirafter ${LibTorch_INCLUDE_DIR}>")
     target_link_libraries(LibTorch::LibTorch INTERFACE
         "${LibTorch_CPU_LIBRARY}" "${LibTorch_C10_LIBRARY}")
     target_link_options(LibTorch::LibTorch INTERFACE -Wl,--allow-shlib-undefined)

@@ -1,0 +1,72 @@
+#pragma once
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The Llama decoder (LlamaForCausalLM in transformers): grouped queries, RMS norms, SwiGLU,
+// optional biases, tied or own head. Works on embeddings, so that pictures can be mixed in before.
+
+#include "base/cancellation.h"
+#include "base/progress.h"
+#include "cache/kv_cache.h"
+#include "model/aten.h"
+#include "model/layers.h"
+#include "model/model_config.h"
+#include "model/observer.h"
+#include "model/rotary.h"
+#include "model/weight_loader.h"
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace ecokv::model {
+
+/// What a pass through the layers reads and writes besides the hidden states.
+struct DecoderPass {
+    cache::KvCache& cache;
+    const CancellationToken& cancel;
+    LayerObserver* observer = nullptr;
+    ProgressSink progress;
+};
+
+class LlamaDecoder {
+public:
+    struct Names {
+        std::string prefix; ///< "model.language_model.", ends in a dot
+        std::string head;   ///< "lm_head"
+    };
+
+    LlamaDecoder(const DecoderConfig& config, const Names& names, WeightLoader& loader,
+                 const at::TensorOptions& compute);
+
+    /// [token] to [token, hidden]. Throws Error{BadInput} for an id outside the vocabulary.
+    at::Tensor embed(std::span<const TokenId> ids) const;
+    /// Embeddings [token, hidden] through all layers, filling the empty cache and telling the
+    /// observer after each layer. Logits of the last token, [vocabulary].
+    at::Tensor prefill(at::Tensor hidden, const DecoderPass& pass) const;
+    /// One embedding [1, hidden] at position cache.tokensSeen(). Logits [vocabulary]. A pass that
+    /// is cancelled leaves the cache with the token in some layers only: clear it.
+    at::Tensor decode(at::Tensor hidden, const DecoderPass& pass) const;
+
+private:
+    struct Layer {
+        RmsNorm attentionNorm, mlpNorm;
+        Linear query, key, value, output, gate, up, down;
+    };
+    struct PrefillState;
+
+    Layer takeLayer(const std::string& prefix, WeightLoader& loader) const;
+    Linear takeHead(const Names& names, WeightLoader& loader) const;
+    at::Tensor split(const at::Tensor& projected, std::int32_t heads) const;
+    at::Tensor prefillAttention(std::int32_t index, const at::Tensor& x,
+                                const PrefillState& state) const;
+    at::Tensor mlp(const Layer& layer, const at::Tensor& x, const CancellationToken& cancel) const;
+    at::Tensor logits(const at::Tensor& lastHidden) const;
+
+    DecoderConfig m_config;
+    Rotary m_rotary;
+    at::Tensor m_embedding; ///< [vocabulary, hidden]
+    std::vector<Layer> m_layers;
+    RmsNorm m_norm;
+    Linear m_head;
+};
+
+} // namespace ecokv::model

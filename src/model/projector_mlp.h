@@ -1,0 +1,27 @@
+#pragma once
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The two-layer projector of LLaVA-1.5: features of the tower to embeddings of the decoder.
+
+#include "model/aten.h"
+#include "model/layers.h"
+#include "model/model_config.h"
+#include "model/weight_loader.h"
+
+#include <string>
+
+namespace ecokv::model {
+
+class ProjectorMlp {
+public:
+    /// `prefix` ends in a dot: "model.multi_modal_projector.".
+    ProjectorMlp(const ModelConfig& config, const std::string& prefix, WeightLoader& loader);
+
+    /// features [1 + patch, visionHidden], the class token first, to [imageToken, hidden].
+    at::Tensor project(const at::Tensor& features) const;
+
+private:
+    Linear m_in, m_out;
+    ProjectorConfig m_config;
+};
+
+} // namespace ecokv::model

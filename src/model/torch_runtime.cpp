@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "model/torch_runtime.h"
+
+#include "base/error.h"
+
+#include <ATen/Context.h>
+#include <ATen/Parallel.h>
+#include <torch/headeronly/version.h>
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <sched.h>
+
+#include <filesystem>
+#include <fstream>
+#include <mutex>
+#include <thread>
+
+namespace ecokv::model {
+
+namespace {
+
+constexpr std::int64_t kSmallModelBytes = std::int64_t{1} << 30;
+
+/// Folder of the LibTorch that is linked, so that its CUDA half is taken from the same build.
+std::filesystem::path torchFolder() {
+    Dl_info info{};
+    if (dladdr(reinterpret_cast<const void*>(&at::set_num_threads), &info) == 0 ||
+        info.dli_fname == nullptr) {
+        return {};
+    }
+    return std::filesystem::path(info.dli_fname).parent_path();
+}
+
+/// Loads libtorch_cuda once; returns why it could not be loaded, "" if it is there.
+const std::string& loadCudaLibrary() {
+    static std::once_flag once;
+    static std::string problem;
+    std::call_once(once, [] {
+        const std::filesystem::path path = torchFolder() / "libtorch_cuda.so";
+        if (!std::filesystem::exists(path)) {
+            problem = fmt::format("there is no {}", path.string());
+        } else if (dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL) == nullptr) {
+            const char* reason = dlerror();
+            problem = reason != nullptr ? reason : "the library could not be loaded";
+        }
+    });
+    return problem;
+}
+
+bool driverPresent() {
+    return std::filesystem::exists("/proc/driver/nvidia/version");
+}
+
+/// bf16 instructions as the kernel lists them; oneDNN emulates bf16 slowly without them.
+bool cpuHasBf16() {
+    std::ifstream file("/proc/cpuinfo");
+    for (std::string line; std::getline(file, line);) {
+        if (line.starts_with("flags")) {
+            return line.find(" avx512_bf16") != std::string::npos ||
+                   line.find(" amx_bf16") != std::string::npos;
+        }
+    }
+    return false;
+}
+
+[[noreturn]] void throwNoDevice(Device device, const std::string& found) {
+    throwBadInput(
+        fmt::format("The model cannot run on cuda:{}: built against LibTorch {}, found {}.",
+                    device.index, TORCH_VERSION, found),
+        "Run with --device cpu, or install an NVIDIA driver that fits this LibTorch (check with "
+        "nvidia-smi) and a CUDA build of LibTorch (the pinned torch wheel is one).");
+}
+
+} // namespace
+
+TorchScope::TorchScope(int threads) {
+    // Setting before anything asks LibTorch for its count: asking initialises OpenMP (F165).
+    thread_local int current = 0;
+    if (const int wanted = resolveThreads(threads); wanted != current) {
+        at::set_num_threads(wanted);
+        current = wanted;
+    }
+}
+
+int resolveThreads(int asked) {
+    if (asked > 0) {
+        return asked;
+    }
+    cpu_set_t cpus;
+    CPU_ZERO(&cpus);
+    if (sched_getaffinity(0, sizeof(cpus), &cpus) == 0) {
+        return std::max(1, CPU_COUNT(&cpus));
+    }
+    return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+void prepareDevice(Device device) {
+    if (device.kind == DeviceKind::Cpu) {
+        return;
+    }
+    if (!driverPresent()) {
+        throwNoDevice(device, "no NVIDIA driver on this machine");
+    }
+    if (const std::string& problem = loadCudaLibrary(); !problem.empty()) {
+        throwNoDevice(device, "a driver, but LibTorch has no CUDA half: " + problem);
+    }
+    if (!at::globalContext().hasCUDA()) {
+        throwNoDevice(device, "a driver, but LibTorch sees no usable GPU");
+    }
+    const auto count = static_cast<int>(at::getNumGPUs());
+    if (device.index >= count) {
+        throwNoDevice(device, fmt::format("{} GPU(s), numbered from 0", count));
+    }
+}
+
+std::string describeTorch() {
+    return fmt::format("LibTorch {} from {}, {}", TORCH_VERSION, torchFolder().string(),
+                       driverPresent() ? "NVIDIA driver present" : "no NVIDIA driver");
+}
+
+DType chooseComputeDType(const ComputeDTypeRequest& request) {
+    if (request.asked == ComputeDType::F32) {
+        return DType::F32;
+    }
+    if (request.asked == ComputeDType::BF16) {
+        return DType::BF16;
+    }
+    if (request.device.kind == DeviceKind::Cuda) {
+        return request.stored;
+    }
+    const bool large = request.weightBytes >= kSmallModelBytes;
+    return large && request.stored == DType::BF16 && cpuHasBf16() ? DType::BF16 : DType::F32;
+}
+
+} // namespace ecokv::model

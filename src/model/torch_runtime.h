@@ -1,0 +1,46 @@
+#pragma once
+// SPDX-License-Identifier: GPL-3.0-or-later
+// LibTorch's process-wide settings: threads, inference mode, the CUDA library. Only the CPU library
+// is linked; libtorch_cuda (hundreds of MB) is loaded when a GPU is first asked for.
+
+#include "base/tensor_view.h"
+#include "model/aten.h"
+#include "model/model.h"
+
+#include <string>
+
+namespace ecokv::model {
+
+/// Guards of one call into LibTorch, for the calling thread: both inference mode and the number of
+/// threads belong to a thread, not to the process (field cases F164 to F166).
+class TorchScope {
+public:
+    explicit TorchScope(int threads);
+
+private:
+    c10::InferenceMode m_inference;
+};
+
+/// `asked`, or the cores this process may run on when it is 0 or less.
+int resolveThreads(int asked);
+
+/// Makes `device` usable or throws Error{BadInput} saying what was built, what was found and what
+/// to do (field case F161). Nothing to do for the CPU.
+void prepareDevice(Device device);
+
+/// What LibTorch offers on this machine, in one line for people.
+std::string describeTorch();
+
+struct ComputeDTypeRequest {
+    ComputeDType asked = ComputeDType::Auto;
+    DType stored = DType::F32;
+    std::int64_t weightBytes = 0; ///< on disk
+    Device device;
+};
+
+/// The rule behind `--dtype`: a named dtype is obeyed. `auto` computes on a GPU as stored; on a CPU
+/// in f32, except for bf16 weights of 1 GiB and more on a CPU with bf16 instructions. fp16 is never
+/// computed with on a CPU (field case F171).
+DType chooseComputeDType(const ComputeDTypeRequest& request);
+
+} // namespace ecokv::model

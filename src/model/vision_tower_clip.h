@@ -1,0 +1,47 @@
+#pragma once
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The CLIP vision transformer of LLaVA (arXiv 2103.00020; CLIPVisionModel in transformers): one
+// picture in, features of every patch out. Layers past the one the projector reads are not loaded.
+
+#include "model/aten.h"
+#include "model/layers.h"
+#include "model/model_config.h"
+#include "model/weight_loader.h"
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace ecokv::model {
+
+class ClipVisionTower {
+public:
+    /// `prefix` ends in a dot: "model.vision_tower.vision_model.".
+    ClipVisionTower(const VisionConfig& config, std::int32_t layersUsed, const std::string& prefix,
+                    WeightLoader& loader);
+
+    /// pixels [3, imageSize, imageSize] in the compute dtype to [1 + patch, hidden], the class
+    /// token first: the hidden state after `layersUsed` layers, before any post norm.
+    /// `afterLayer` is called after each layer and may throw.
+    at::Tensor encode(const at::Tensor& pixels, const std::function<void()>& afterLayer) const;
+
+    std::int32_t layersUsed() const { return static_cast<std::int32_t>(m_layers.size()); }
+
+private:
+    struct Layer {
+        LayerNorm attentionNorm, mlpNorm;
+        Linear query, key, value, output, up, down;
+    };
+
+    at::Tensor embed(const at::Tensor& pixels) const;
+    at::Tensor attention(const Layer& layer, const at::Tensor& x) const;
+
+    VisionConfig m_config;
+    at::Tensor m_classEmbedding;    ///< [hidden]
+    at::Tensor m_patchEmbedding;    ///< [hidden, 3, patch, patch]
+    at::Tensor m_positionEmbedding; ///< [1 + patches, hidden]
+    LayerNorm m_preNorm;
+    std::vector<Layer> m_layers;
+};
+
+} // namespace ecokv::model

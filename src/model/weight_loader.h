@@ -1,0 +1,64 @@
+#pragma once
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Hands out the weights of a checkpoint as tensors of one dtype on one device, under the names of
+// the newest exports. Collects everything that does not fit, so that finish() can name it at once.
+// Tensors that need no conversion are views of the mapped file: the checkpoint must outlive them.
+
+#include "base/cancellation.h"
+#include "base/progress.h"
+#include "model/aten.h"
+#include "model/layers.h"
+#include "model/weights/checkpoint.h"
+
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace ecokv::model {
+
+/// Older exports put the same tensor under another prefix (field case F087).
+struct PrefixRule {
+    const char* written;   ///< as it may stand in the file
+    const char* canonical; ///< as we ask for it
+};
+
+struct WeightTarget {
+    DType dtype = DType::F32;
+    Device device;
+    ProgressSink progress;
+    CancellationToken cancel;
+};
+
+class WeightLoader {
+public:
+    WeightLoader(const Checkpoint& checkpoint, std::span<const PrefixRule> rules,
+                 WeightTarget target);
+
+    bool has(const std::string& name) const { return m_byName.contains(name); }
+    /// The tensor, or an undefined one after noting that it is missing or of another shape.
+    at::Tensor take(const std::string& name, at::IntArrayRef shape);
+    /// NAME.weight [out, in] and, if `bias`, NAME.bias [out].
+    Linear takeLinear(const std::string& name, at::IntArrayRef shape, bool bias);
+    LayerNorm takeLayerNorm(const std::string& name, std::int64_t hidden, double epsilon);
+    RmsNorm takeRmsNorm(const std::string& name, std::int64_t hidden, double epsilon);
+    /// Tensors that begin with `prefix` are known and rightly left alone.
+    void ignore(const std::string& prefix);
+
+    /// Throws Error{BadInput} listing every tensor that is missing, mis-shaped, stored twice or
+    /// described by nothing in config.json.
+    void finish(const std::string& folder) const;
+
+private:
+    at::Tensor load(const StoredTensor& stored);
+    void addName(const StoredTensor& stored, std::span<const PrefixRule> rules);
+
+    WeightTarget m_target;
+    std::map<std::string, const StoredTensor*> m_byName; ///< canonical name
+    std::set<std::string> m_used;
+    std::vector<std::string> m_missing, m_misshaped, m_doubled;
+    std::int64_t m_bytesDone = 0, m_bytesTotal = 0;
+};
+
+} // namespace ecokv::model

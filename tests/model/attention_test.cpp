@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "model/attention.h"
+
+#include "cache/kv_cache.h"
+#include "model/tensor_bridge.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+#include <random>
+
+namespace ecokv::model {
+namespace {
+
+at::Tensor random(at::IntArrayRef shape, unsigned seed) {
+    std::mt19937 generator(seed);
+    at::Tensor t = at::empty(shape, at::TensorOptions(c10::kFloat));
+    for (std::int64_t i = 0; i < t.numel(); ++i) {
+        t.data_ptr<float>()[i] = static_cast<float>(generator() % 2001) / 500.0F - 2.0F;
+    }
+    return t;
+}
+
+struct Row {
+    const at::Tensor& queries; ///< [head, row, dim]
+    const at::Tensor& keys;    ///< [kvHead, token, dim]
+    const at::Tensor& values;
+};
+
+float element(const at::Tensor& t, std::int64_t a, std::int64_t b, std::int64_t c) {
+    return t.const_data_ptr<float>()[(a * t.size(1) + b) * t.size(2) + c];
+}
+
+/// softmax(q k / sqrt(d)) v over the given tokens, in double precision.
+std::vector<double> expected(const Row& in, std::int64_t head, std::int64_t row,
+                             const std::vector<std::int64_t>& visible) {
+    const std::int64_t dim = in.queries.size(2);
+    const std::int64_t kvHead = head / (in.queries.size(0) / in.keys.size(0));
+    std::vector<double> weight;
+    for (const std::int64_t token : visible) {
+        double dot = 0.0;
+        for (std::int64_t i = 0; i < dim; ++i) {
+            dot += static_cast<double>(element(in.queries, head, row, i)) *
+                   static_cast<double>(element(in.keys, kvHead, token, i));
+        }
+        weight.push_back(std::exp(dot / std::sqrt(static_cast<double>(dim))));
+    }
+    const double sum = std::accumulate(weight.begin(), weight.end(), 0.0);
+    std::vector<double> out(static_cast<std::size_t>(dim), 0.0);
+    for (std::size_t t = 0; t < visible.size(); ++t) {
+        for (std::int64_t i = 0; i < dim; ++i) {
+            out[static_cast<std::size_t>(i)] +=
+                weight[t] / sum * static_cast<double>(element(in.values, kvHead, visible[t], i));
+        }
+    }
+    return out;
+}
+
+std::vector<std::int64_t> firstTokens(std::int64_t count) {
+    std::vector<std::int64_t> tokens(static_cast<std::size_t>(count));
+    std::iota(tokens.begin(), tokens.end(), 0);
+    return tokens;
+}
+
+TEST(Attention, causalRowsSeeThemselvesAndWhatCameBefore) {
+    const at::Tensor queries = random({6, 37, 8}, 1);
+    const at::Tensor keys = random({2, 37, 8}, 2);
+    const at::Tensor values = random({2, 37, 8}, 3);
+    const at::Tensor out = attendCausal(queries, keys, values).contiguous();
+    ASSERT_EQ(out.sizes(), (at::IntArrayRef{37, 48}));
+    for (const std::int64_t row : {0, 1, 17, 36}) {
+        for (std::int64_t head = 0; head < 6; ++head) {
+            const auto want = expected({queries, keys, values}, head, row, firstTokens(row + 1));
+            for (std::int64_t i = 0; i < 8; ++i) {
+                EXPECT_NEAR(out.const_data_ptr<float>()[row * 48 + head * 8 + i],
+                            want[static_cast<std::size_t>(i)], 1e-5);
+            }
+        }
+    }
+}
+
+class AttendCache : public ::testing::Test {
+protected:
+    static constexpr std::int64_t kTokens = 21;
+
+    AttendCache() {
+        const std::vector<std::int64_t> positions = firstTokens(kTokens);
+        m_cache.append(LayerId{0}, viewOf(m_keys), viewOf(m_values), positions);
+    }
+
+    void expectHead(const at::Tensor& out, std::int64_t head,
+                    const std::vector<std::int64_t>& visible) const {
+        const auto want = expected({m_queries, m_keys, m_values}, head, 0, visible);
+        for (std::int64_t i = 0; i < 16; ++i) {
+            EXPECT_NEAR(out.const_data_ptr<float>()[head * 16 + i],
+                        want[static_cast<std::size_t>(i)], 1e-5);
+        }
+    }
+
+    at::Tensor m_queries = random({4, 1, 16}, 4);
+    at::Tensor m_keys = random({2, kTokens, 16}, 5);
+    at::Tensor m_values = random({2, kTokens, 16}, 6);
+    cache::KvCache m_cache{{1, 2, 16, DType::F32, {}}};
+};
+
+TEST_F(AttendCache, seesEveryTokenOfAFullLayer) {
+    const at::Tensor out = attendCache(m_queries, m_cache, LayerId{0}).contiguous();
+    for (std::int64_t head = 0; head < 4; ++head) {
+        expectHead(out, head, firstTokens(kTokens));
+    }
+}
+
+TEST_F(AttendCache, seesOnlyTheKeptRowsOfEachHead) {
+    m_cache.apply({LayerId{0}, {{0, 3, 4, 20}, {1, 2, 19, 20}}, true});
+    const at::Tensor out = attendCache(m_queries, m_cache, LayerId{0}).contiguous();
+    for (const std::int64_t head : {0, 1}) {
+        expectHead(out, head, {0, 3, 4, 20});
+        expectHead(out, head + 2, {1, 2, 19, 20});
+    }
+}
+
+TEST_F(AttendCache, headsMayKeepDifferentNumbersOfTokens) {
+    m_cache.apply({LayerId{0}, {{20}, {0, 5, 6, 7, 8, 18, 20}}, true});
+    ASSERT_FALSE(m_cache.isUniform(LayerId{0}));
+    const at::Tensor out = attendCache(m_queries, m_cache, LayerId{0}).contiguous();
+    for (const std::int64_t head : {0, 1}) {
+        expectHead(out, head, {20});
+        expectHead(out, head + 2, {0, 5, 6, 7, 8, 18, 20});
+    }
+}
+
+/// Field case F023: q = k = 30 in 128 dimensions has a raw product of 115200, beyond fp16.
+TEST(Attention, hugeProductsStayFiniteInBf16) {
+    const at::Tensor queries = at::zeros({1, 4, 128}, at::TensorOptions(c10::kBFloat16));
+    queries.fill_(30.0);
+    const at::Tensor values = random({1, 4, 128}, 8).to(c10::kBFloat16);
+    const at::Tensor out = attendCausal(queries, queries, values).to(c10::kFloat).contiguous();
+    for (std::int64_t i = 0; i < out.numel(); ++i) {
+        ASSERT_TRUE(std::isfinite(out.const_data_ptr<float>()[i])) << i;
+    }
+}
+
+} // namespace
+} // namespace ecokv::model
