@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "analysis/csv_export.h"
+
+#include "analysis/csv_text.h"
+#include "base/error.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+namespace ecokv::analysis {
+
+namespace {
+
+std::string firstLine(const TraceDocument& document) {
+    return fmt::format("# {}\n", csvComment(document.provenance()));
+}
+
+const char* kindName(std::uint8_t kind) {
+    constexpr std::array<const char*, 3> names{"text", "special", "image"};
+    return kind < names.size() ? names[kind] : "";
+}
+
+/// "12,word,text": the cells that name a token.
+std::string tokenCells(const TraceDocument& document, std::size_t token) {
+    if (!document.prompt) {
+        return fmt::format("{},,", token);
+    }
+    return fmt::format("{},{},{}", token, csvCell(document.prompt->tokenText[token]),
+                       kindName(document.prompt->tokenKind[token]));
+}
+
+/// "0,6,0,12,8": image and source rectangle, empty for other tokens.
+std::string patchCells(const TraceDocument& document, std::size_t token) {
+    if (!document.prompt || document.prompt->imageIndex[token] < 0) {
+        return ",,,,";
+    }
+    const auto& box = document.prompt->patchBox[token];
+    return fmt::format("{},{},{},{},{}", document.prompt->imageIndex[token], csvCell(box[0]),
+                       csvCell(box[1]), csvCell(box[2]), csvCell(box[3]));
+}
+
+} // namespace
+
+std::string headMetricCsv(const TraceDocument& document, const std::string& metric) {
+    const auto* values = document.headMetric(metric);
+    if (values == nullptr) {
+        throwUsage(fmt::format("{} has no head metric \"{}\".", document.path.string(), metric));
+    }
+    std::string csv = firstLine(document) + "layer,kv_head," + csvCell(metric) + "\n";
+    const std::int64_t kvHeads = document.dimensions.kvHeads;
+    for (std::size_t i = 0; i < values->size(); ++i) {
+        const auto head = static_cast<std::int64_t>(i);
+        csv += fmt::format("{},{},{}\n", head / kvHeads, head % kvHeads, csvCell((*values)[i]));
+    }
+    return csv;
+}
+
+std::string survivalCsv(const TraceDocument& document, const SurvivalQuery& query) {
+    const auto share = survival(document, query).share;
+    std::string csv = firstLine(document) + "token,text,kind,image,x0,y0,x1,y1,share\n";
+    for (std::size_t token = 0; token < share.size(); ++token) {
+        csv += fmt::format("{},{},{}\n", tokenCells(document, token), patchCells(document, token),
+                           csvCell(share[token]));
+    }
+    return csv;
+}
+
+std::string scatterCsv(const TraceDocument& document, const HeadScatter& scatter) {
+    std::string csv = firstLine(document) + "token,text,kind,importance,diversity,score,kept\n";
+    for (const ScatterPoint& point : scatter.points) {
+        csv += fmt::format("{},{},{},{},{}\n",
+                           tokenCells(document, static_cast<std::size_t>(point.token)),
+                           csvCell(point.importance), csvCell(point.diversity),
+                           csvCell(point.score), point.kept ? 1 : 0);
+    }
+    return csv;
+}
+
+} // namespace ecokv::analysis

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "analysis/survival.h"
+
+#include "base/error.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace ecokv::analysis {
+
+namespace {
+
+constexpr std::uint8_t kImage = 2;
+
+/// The rows [begin, end) of kept [layer * kvHeads + kvHead, token] that a query is about.
+struct Scope {
+    std::int64_t begin = 0, end = 0;
+};
+
+const PolicyView& policyNamed(const TraceDocument& document, const std::string& id) {
+    for (const PolicyView& policy : document.policies) {
+        if (policy.id == id) {
+            return policy;
+        }
+    }
+    throwUsage(fmt::format("{} has no policy \"{}\".", document.path.string(), id));
+}
+
+Scope scopeOf(const TraceDocument& document, const SurvivalQuery& query) {
+    const trace::Dimensions& d = document.dimensions;
+    const bool allLayers = query.layer == -1 && query.mode != SurvivalMode::Head;
+    if (!allLayers && (query.layer < 0 || query.layer >= d.layers)) {
+        throwUsage(fmt::format("There is no layer {}; {} has {} layers.", query.layer,
+                               document.path.string(), d.layers));
+    }
+    if (allLayers) {
+        return {0, d.layers * d.kvHeads};
+    }
+    const std::int64_t first = query.layer * d.kvHeads;
+    if (query.mode != SurvivalMode::Head) {
+        return {first, first + d.kvHeads};
+    }
+    if (query.kvHead < 0 || query.kvHead >= d.kvHeads) {
+        throwUsage(fmt::format("There is no KV head {}; {} has {} per layer.", query.kvHead,
+                               document.path.string(), d.kvHeads));
+    }
+    return {first + query.kvHead, first + query.kvHead + 1};
+}
+
+float shareOf(SurvivalMode mode, std::int64_t keeping, std::int64_t heads) {
+    switch (mode) {
+    case SurvivalMode::Union:
+        return keeping > 0 ? 1.0F : 0.0F;
+    case SurvivalMode::Head:
+    case SurvivalMode::Intersection:
+        return keeping == heads ? 1.0F : 0.0F;
+    case SurvivalMode::Count:
+        return static_cast<float>(keeping) / static_cast<float>(heads);
+    }
+    throwInternal("A survival query has an unknown mode.");
+}
+
+void countKinds(const TraceDocument& document, SurvivalResult& result) {
+    for (std::size_t token = 0; token < result.share.size(); ++token) {
+        const bool image = document.prompt && document.prompt->tokenKind[token] == kImage;
+        const bool kept = result.share[token] > 0;
+        result.kept += kept ? 1 : 0;
+        (image ? result.imageTokens : result.textTokens) += 1;
+        (image ? result.keptImage : result.keptText) += kept ? 1 : 0;
+    }
+}
+
+} // namespace
+
+SurvivalResult survival(const TraceDocument& document, const SurvivalQuery& query) {
+    const auto& kept = policyNamed(document, query.policyId).record.kept;
+    const Scope scope = scopeOf(document, query);
+    const std::int64_t tokens = document.dimensions.tokens;
+    std::vector<std::int64_t> keeping(static_cast<std::size_t>(tokens), 0);
+    for (std::int64_t row = scope.begin; row < scope.end; ++row) {
+        const std::uint8_t* mask = kept.data() + row * tokens;
+        for (std::size_t token = 0; token < keeping.size(); ++token) {
+            keeping[token] += mask[token];
+        }
+    }
+    SurvivalResult result;
+    result.heads = scope.end - scope.begin;
+    result.share.resize(keeping.size());
+    std::transform(keeping.begin(), keeping.end(), result.share.begin(),
+                   [&](std::int64_t count) { return shareOf(query.mode, count, result.heads); });
+    countKinds(document, result);
+    return result;
+}
+
+} // namespace ecokv::analysis

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "analysis/trace_document.h"
+
+#include "base/error.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace ecokv::analysis {
+
+namespace {
+
+std::string textOf(const trace::Attributes& attributes, const std::string& name) {
+    const auto found = attributes.find(name);
+    if (found == attributes.end()) {
+        return {};
+    }
+    return std::visit([](const auto& value) { return fmt::format("{}", value); }, found->second);
+}
+
+/// A damaged part must not keep the rest from being seen: its sentence joins the problems.
+template <class Read> auto orProblem(TraceDocument& document, Read read) -> decltype(read()) {
+    try {
+        return read();
+    } catch (const Error& error) {
+        document.problems.push_back(error.message());
+        return {};
+    }
+}
+
+std::string titleOf(const PolicyView& policy) {
+    std::string title = policy.name;
+    for (const char* setting : {"budget", "window"}) {
+        if (const auto value = textOf(policy.record.attributes, setting); !value.empty()) {
+            title += fmt::format(", {} {}", setting, value);
+        }
+    }
+    return title;
+}
+
+void readPolicies(TraceDocument& document) {
+    for (const auto& id : document.reader->policyIds()) {
+        PolicyView policy;
+        policy.id = id;
+        policy.record = orProblem(document, [&] { return document.reader->policy(id); });
+        if (policy.record.kept.empty()) {
+            continue;
+        }
+        policy.name = textOf(policy.record.attributes, "policy");
+        if (policy.name.empty()) {
+            policy.name = "policy " + id;
+        }
+        policy.title = titleOf(policy);
+        policy.decode = orProblem(document, [&] { return document.reader->policyDecode(id); });
+        document.policies.push_back(std::move(policy));
+    }
+}
+
+/// The metrics people look at first come first.
+int displayRank(const std::string& name) {
+    constexpr std::array<const char*, 4> first{"redundancy", "redundancy_cosine",
+                                               "redundancy_euclid", "anisotropy"};
+    return static_cast<int>(std::find(first.begin(), first.end(), name) - first.begin());
+}
+
+void readHeadMetrics(TraceDocument& document) {
+    auto names = document.reader->headMetrics();
+    std::stable_sort(names.begin(), names.end(),
+                     [](const auto& a, const auto& b) { return displayRank(a) < displayRank(b); });
+    for (const auto& name : names) {
+        auto values = orProblem(document, [&] { return document.reader->headMetric(name); });
+        if (!values.empty()) {
+            document.headMetrics.emplace_back(name, std::move(values));
+        }
+    }
+}
+
+/// Image indices must lead somewhere even if the pictures could not be read.
+void checkImageIndices(TraceDocument& document) {
+    if (document.prompt) {
+        const auto images = static_cast<std::int32_t>(document.images.size());
+        auto& indices = document.prompt->imageIndex;
+        std::replace_if(
+            indices.begin(), indices.end(), [images](std::int32_t i) { return i >= images; }, -1);
+    }
+}
+
+} // namespace
+
+std::string TraceDocument::provenance() const {
+    const std::string name = model ? textOf(model->attributes, "name") : std::string();
+    std::string text =
+        fmt::format("{}, prompt of {} tokens", name.empty() ? path.filename().string() : name,
+                    dimensions.tokens);
+    if (!policies.empty()) {
+        const auto budget = textOf(policies.front().record.attributes, "budget");
+        text += ", " + policies.front().name + (budget.empty() ? "" : " budget " + budget);
+    }
+    if (policies.size() > 1) {
+        text += fmt::format(" and {} more", policies.size() - 1);
+    }
+    return text;
+}
+
+const std::vector<float>* TraceDocument::headMetric(const std::string& name) const {
+    for (const auto& [metric, values] : headMetrics) {
+        if (metric == name) {
+            return &values;
+        }
+    }
+    return nullptr;
+}
+
+std::shared_ptr<const TraceDocument> openTrace(const std::filesystem::path& path) {
+    auto document = std::make_shared<TraceDocument>();
+    document->path = path;
+    document->reader = std::make_shared<trace::TraceReader>(path);
+    const trace::TraceReader& reader = *document->reader;
+    document->dimensions = reader.dimensions();
+    document->complete = reader.complete();
+    document->problems = reader.problems();
+    document->root = reader.rootAttributes();
+    document->entries = reader.entries();
+    document->model = orProblem(*document, [&] { return reader.model(); });
+    document->run = orProblem(*document, [&] { return reader.run(); });
+    document->prompt = orProblem(*document, [&] { return reader.prompt(); });
+    document->images = orProblem(*document, [&] { return reader.images(); });
+    document->fullDecode = orProblem(*document, [&] { return reader.decode(); });
+    readPolicies(*document);
+    readHeadMetrics(*document);
+    checkImageIndices(*document);
+    return document;
+}
+
+} // namespace ecokv::analysis

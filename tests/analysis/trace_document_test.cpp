@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "analysis/trace_document.h"
+#include "base/error.h"
+#include "support/sample_trace.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <thread>
+
+namespace ecokv::analysis {
+
+TEST(TraceDocument, holdsEverythingThePagesShow) {
+    const test::TemporaryFolder folder;
+    const auto document = openTrace(test::writeSampleTrace(folder / "a.ecokv.h5"));
+    EXPECT_TRUE(document->complete);
+    EXPECT_TRUE(document->problems.empty());
+    ASSERT_EQ(document->policies.size(), 2U);
+    EXPECT_EQ(document->policies[0].name, "ecokv");
+    EXPECT_EQ(document->policies[0].title, "ecokv, budget 13, window 6");
+    EXPECT_EQ(document->policies[1].title, "streaming, budget 9, window 6");
+    ASSERT_TRUE(document->policies[1].decode);
+    EXPECT_EQ(document->policies[1].decode->tokenText, (std::vector<std::string>{"4"}));
+    ASSERT_TRUE(document->fullDecode);
+    EXPECT_EQ(std::get<std::string>(document->fullDecode->attributes.at("answer")), "407");
+    EXPECT_EQ(document->images.size(), 1U);
+    EXPECT_EQ(document->prompt->tokenIds.at(29), 129);
+    EXPECT_EQ(document->provenance(), "sample, prompt of 30 tokens, ecokv budget 13 and 1 more");
+    EXPECT_EQ(std::get<std::string>(document->root.at("schema")), "ecokv-trace");
+}
+
+TEST(TraceDocument, headMetricsComeInTheOrderPeopleLookAtThem) {
+    const test::TemporaryFolder folder;
+    const auto document = openTrace(test::writeSampleTrace(folder / "a.ecokv.h5"));
+    ASSERT_EQ(document->headMetrics.size(), 6U);
+    EXPECT_EQ(document->headMetrics[0].first, "redundancy");
+    EXPECT_EQ(document->headMetrics[3].first, "anisotropy");
+    ASSERT_NE(document->headMetric("redundancy"), nullptr);
+    EXPECT_EQ(document->headMetric("redundancy")->at(5), test::sampleRedundancy(2, 1));
+    EXPECT_EQ(document->headMetric("beauty"), nullptr);
+}
+
+TEST(TraceDocument, entriesDescribeEveryDataset) {
+    const test::TemporaryFolder folder;
+    const auto document = openTrace(test::writeSampleTrace(folder / "a.ecokv.h5"));
+    const auto keys = std::find_if(document->entries.begin(), document->entries.end(),
+                                   [](const auto& entry) { return entry.path == "/tensors/keys"; });
+    ASSERT_NE(keys, document->entries.end());
+    EXPECT_EQ(keys->shape, (std::vector<std::int64_t>{4, 2, 30, 8}));
+    EXPECT_EQ(keys->dtype, "float32");
+    EXPECT_EQ(keys->axes, "layer, kv_head, token, dim");
+    EXPECT_EQ(keys->storedBytes, 4U * 2 * 30 * 8 * 4);
+    EXPECT_EQ(keys->description, "Keys as cached, after rotary embedding");
+    EXPECT_EQ(keys->problem, "");
+}
+
+TEST(TraceDocument, ofAnUnfinishedRunShowsWhatWasRecorded) {
+    const test::TemporaryFolder folder;
+    test::SampleOptions options;
+    options.layersWritten = 2;
+    const auto document = openTrace(test::writeSampleTrace(folder / "a.ecokv.h5", options));
+    EXPECT_FALSE(document->complete);
+    EXPECT_TRUE(document->policies.empty());
+    EXPECT_FALSE(document->run);
+    ASSERT_TRUE(document->prompt);
+    EXPECT_EQ(document->headMetric("redundancy")->at(3), test::sampleRedundancy(1, 1));
+    EXPECT_NE(std::find(document->problems.begin(), document->problems.end(),
+                        "Only 2 of 4 layers are recorded."),
+              document->problems.end());
+    EXPECT_EQ(document->provenance(), "sample, prompt of 30 tokens");
+}
+
+TEST(TraceDocument, mayBeReadFromManyThreads) { // F133
+    const test::TemporaryFolder folder;
+    const auto document = openTrace(test::writeSampleTrace(folder / "a.ecokv.h5"));
+    std::vector<std::thread> threads;
+    std::vector<int> wrong(4, 0);
+    for (int thread = 0; thread < 4; ++thread) {
+        threads.emplace_back([&, thread] {
+            for (int i = 0; i < 100; ++i) {
+                const int layer = (i + thread) % 4, head = i % 2;
+                const auto keys = document->reader->keys(layer, head);
+                wrong[thread] += keys[8 * 7 + 3] == test::sampleKey(layer, head, 7, 3) ? 0 : 1;
+            }
+        });
+    }
+    for (auto& thread : threads) {
+        thread.join();
+    }
+    EXPECT_EQ(wrong, std::vector<int>(4, 0));
+}
+
+TEST(TraceDocument, refusesAFileThatIsNoTrace) {
+    const test::TemporaryFolder folder;
+    std::ofstream(folder / "notes.txt") << "not a trace";
+    try {
+        openTrace(folder / "notes.txt");
+        FAIL();
+    } catch (const Error& error) {
+        EXPECT_EQ(error.kind(), ErrorKind::BadInput);
+        EXPECT_NE(error.message().find("it is not an HDF5 file"), std::string::npos);
+    }
+}
+
+} // namespace ecokv::analysis
