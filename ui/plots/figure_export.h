@@ -5,6 +5,7 @@
 
 #include "ui/plots/figure.h"
 
+#include <QByteArray>
 #include <QImage>
 #include <QStringList>
 
@@ -21,6 +22,7 @@ struct ExportOptions {
 /// The figure on its background with the provenance line below, as every export shows it.
 void paintSheet(QPainter& painter, const QRectF& sheet, const Figure& figure, const Theme& theme);
 QImage renderImage(const Figure& figure, const ExportOptions& options);
+QByteArray renderSvg(const Figure& figure, const ExportOptions& options);
 
 /// Throws Error{Usage} for an unknown suffix, Error{BadInput} if the file cannot be written; the
 /// file is complete or not there.

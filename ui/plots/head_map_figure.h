@@ -6,6 +6,7 @@
 #include "ui/plots/color_maps.h"
 #include "ui/plots/figure.h"
 
+#include <QCoreApplication>
 #include <QPoint>
 
 #include <optional>
@@ -29,6 +30,8 @@ struct HeadMapData {
 };
 
 class HeadMapFigure final : public Figure {
+    Q_DECLARE_TR_FUNCTIONS(ecokv::ui::HeadMapFigure)
+
 public:
     /// What is marked on top; not part of the data.
     struct Marks {
@@ -57,9 +60,21 @@ public:
     QString describe(const HeadCell& cell) const;
 
 private:
+    struct Layout;
+
+    Layout layoutIn(const QRectF& area, const Theme& theme) const;
+    void paintCells(QPainter& painter, const Layout& layout, const Theme& theme) const;
+    void paintMeans(QPainter& painter, const Layout& layout, const Theme& theme) const;
+    void paintMean(QPainter& painter, const Theme& theme, const QRectF& track, float mean,
+                   bool upwards) const;
+    void paintAxes(QPainter& painter, const Layout& layout, const Theme& theme) const;
+    void paintMissingLegend(QPainter& painter, const Layout& layout, const Theme& theme) const;
+    QString valueLabel() const; ///< with its unit
+
     HeadMapData m_data;
     ValueRange m_range;
     bool m_hasMissing = false;
+    bool m_isWhole = false; ///< every value is a whole number
 };
 
 } // namespace ecokv::ui

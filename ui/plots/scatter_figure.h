@@ -6,6 +6,7 @@
 
 #include "ui/plots/figure.h"
 
+#include <QCoreApplication>
 #include <QPointF>
 
 #include <optional>
@@ -14,6 +15,8 @@
 namespace ecokv::ui {
 
 enum class TokenKind : unsigned char { Text = 0, Special = 1, Image = 2 };
+
+struct Tick;
 
 struct ScatterMark {
     qint64 token = 0;
@@ -37,6 +40,8 @@ struct ScatterView {
 };
 
 class ScatterFigure final : public Figure {
+    Q_DECLARE_TR_FUNCTIONS(ecokv::ui::ScatterFigure)
+
 public:
     ScatterFigure(ScatterData data, FigureSource source);
 
@@ -57,9 +62,20 @@ public:
                                       const ScatterView& view, double radius) const;
 
 private:
+    QPointF axisValue(const ScatterMark& mark) const;
+    std::vector<Tick> xTicks(const ScatterView& view, double width) const;
+    void paintLegend(QPainter& painter, const Theme& theme, const QRectF& row) const;
+    void paintAxes(QPainter& painter, const Theme& theme, const QRectF& plot,
+                   const ScatterView& view) const;
+    void paintMarginals(QPainter& painter, const Theme& theme, const QRectF& plot,
+                        const ScatterView& view) const;
+    void paintMarks(QPainter& painter, const Theme& theme, const QRectF& plot,
+                    const ScatterView& view) const;
+
     ScatterData m_data;
     ScatterView m_fullView;
-    double m_zeroLane = 0; ///< log10 value at which zeros are drawn
+    bool m_hasZeros = false;               ///< zeros on a logarithmic axis
+    double m_zeroLane = 0, m_laneEdge = 0; ///< log10 values where zeros are drawn and the axis ends
 };
 
 } // namespace ecokv::ui

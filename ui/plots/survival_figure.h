@@ -6,6 +6,7 @@
 
 #include "ui/plots/figure.h"
 
+#include <QCoreApplication>
 #include <QImage>
 
 #include <cstdint>
@@ -34,6 +35,8 @@ struct SurvivalData {
 };
 
 class SurvivalFigure final : public Figure {
+    Q_DECLARE_TR_FUNCTIONS(ecokv::ui::SurvivalFigure)
+
 public:
     SurvivalFigure(SurvivalData data, FigureSource source);
 
@@ -53,9 +56,17 @@ public:
     std::optional<std::size_t> patchAt(const QPointF& at) const;
 
 private:
+    void paintLegend(QPainter& painter, const Theme& theme, const QRectF& row) const;
+    double legendHeight(const Theme& theme) const;
+    /// The picture at half, quarter, ... size, so that large photos shrink without aliasing.
+    const QImage& levelFor(double scale) const;
+    QRectF mapped(const QRectF& box, const QRectF& target) const; ///< source pixels to target
+    bool leavesBorder() const; ///< a part of the picture has no patch (cropped by the processor)
+
     SurvivalData m_data;
-    QImage m_shown;   ///< the picture, coloured by share if isCount
-    QRectF m_covered; ///< what the patches cover together, source pixels
+    std::vector<QImage> m_levels; ///< coloured by share if isCount; [0] is full size
+    QRectF m_covered;             ///< what the patches cover together, source pixels
+    qint64 m_keptPatches = 0;
 };
 
 } // namespace ecokv::ui

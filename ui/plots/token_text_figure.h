@@ -4,7 +4,9 @@
 // plain with a solid line; special tokens are tags, a run of image tokens is one tag.
 
 #include "ui/plots/figure.h"
+
 #include "ui/plots/scatter_figure.h"
+#include <QCoreApplication>
 
 #include <optional>
 #include <vector>
@@ -33,6 +35,8 @@ struct TokenLayout {
 };
 
 class TokenTextFigure final : public Figure {
+    Q_DECLARE_TR_FUNCTIONS(ecokv::ui::TokenTextFigure)
+
 public:
     TokenTextFigure(TokenTextData data, FigureSource source);
 
@@ -53,7 +57,14 @@ public:
     QString shownText(std::size_t index) const;
 
 private:
+    void paintToken(QPainter& painter, const QRectF& box, const Theme& theme,
+                    std::size_t index) const;
+    void paintKept(QPainter& painter, const QRectF& box, const Theme& theme, float share) const;
+    void paintEvicted(QPainter& painter, const QRectF& box, const Theme& theme) const;
+    bool endsLine(std::size_t index) const;
+
     TokenTextData m_data;
+    std::vector<double> m_widths; ///< [token] of its box, pixels
 };
 
 } // namespace ecokv::ui

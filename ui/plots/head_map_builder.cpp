@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "analysis/csv_export.h"
+#include "base/error.h"
+#include "ui/plots/builder_support.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+namespace ecokv::ui {
+namespace {
+
+struct MetricText {
+    const char* name;
+    const char* label;
+    const char* axis;
+    const char* description;
+    ColorMap map;
+};
+
+constexpr std::array kMetrics = {
+    MetricText{
+        "redundancy", QT_TRANSLATE_NOOP("ecokv::ui::Builders", "Redundancy"),
+        QT_TRANSLATE_NOOP("ecokv::ui::Builders", "redundancy r"),
+        QT_TRANSLATE_NOOP("ecokv::ui::Builders",
+                          "How alike the keys of a head are, Euclid and cosine combined: 0 = "
+                          "all different, 1 = all the same."),
+        ColorMap::Viridis},
+    MetricText{"redundancy_cosine", QT_TRANSLATE_NOOP("ecokv::ui::Builders", "Redundancy (cosine)"),
+               QT_TRANSLATE_NOOP("ecokv::ui::Builders", "mean cosine similarity"),
+               QT_TRANSLATE_NOOP("ecokv::ui::Builders",
+                                 "Mean cosine similarity of two different keys of the head."),
+               ColorMap::Viridis},
+    MetricText{"redundancy_euclid", QT_TRANSLATE_NOOP("ecokv::ui::Builders", "Redundancy (Euclid)"),
+               QT_TRANSLATE_NOOP("ecokv::ui::Builders", "Euclidean redundancy"),
+               QT_TRANSLATE_NOOP("ecokv::ui::Builders",
+                                 "1 minus the mean squared distance of two keys over twice their "
+                                 "mean squared norm."),
+               ColorMap::Viridis},
+    MetricText{"anisotropy", QT_TRANSLATE_NOOP("ecokv::ui::Builders", "Anisotropy"),
+               QT_TRANSLATE_NOOP("ecokv::ui::Builders", "length of the mean direction"),
+               QT_TRANSLATE_NOOP("ecokv::ui::Builders",
+                                 "Length of the mean of the keys' directions: 0 = they point "
+                                 "everywhere, 1 = all one way."),
+               ColorMap::Viridis},
+    MetricText{
+        "participation_ratio", QT_TRANSLATE_NOOP("ecokv::ui::Builders", "Participation ratio"),
+        QT_TRANSLATE_NOOP("ecokv::ui::Builders", "effective dimensions"),
+        QT_TRANSLATE_NOOP("ecokv::ui::Builders",
+                          "How many directions the keys really use, out of the head's size."),
+        ColorMap::Cividis},
+    MetricText{"mean_key_norm", QT_TRANSLATE_NOOP("ecokv::ui::Builders", "Mean key norm"),
+               QT_TRANSLATE_NOOP("ecokv::ui::Builders", "mean length of a key"),
+               QT_TRANSLATE_NOOP("ecokv::ui::Builders", "Mean Euclidean length of the keys."),
+               ColorMap::Cividis},
+    MetricText{"kept_budget", QT_TRANSLATE_NOOP("ecokv::ui::Builders", "Kept tokens"),
+               QT_TRANSLATE_NOOP("ecokv::ui::Builders", "kept (tokens)"),
+               QT_TRANSLATE_NOOP("ecokv::ui::Builders", "Tokens the policy keeps in each head."),
+               ColorMap::Cividis},
+    MetricText{"output_error", QT_TRANSLATE_NOOP("ecokv::ui::Builders", "Output error"),
+               QT_TRANSLATE_NOOP("ecokv::ui::Builders", "relative error of the attention output"),
+               QT_TRANSLATE_NOOP("ecokv::ui::Builders",
+                                 "How far the head's attention output moves when only the kept "
+                                 "tokens are left."),
+               ColorMap::Viridis},
+    MetricText{"retained_mass", QT_TRANSLATE_NOOP("ecokv::ui::Builders", "Retained attention"),
+               QT_TRANSLATE_NOOP("ecokv::ui::Builders", "share of attention kept"),
+               QT_TRANSLATE_NOOP("ecokv::ui::Builders",
+                                 "Share of the window's attention that the kept tokens hold."),
+               ColorMap::Viridis},
+};
+
+const MetricText* textOf(const std::string& name) {
+    const auto found = std::find_if(kMetrics.begin(), kMetrics.end(),
+                                    [&](const MetricText& text) { return name == text.name; });
+    return found != kMetrics.end() ? &*found : nullptr;
+}
+
+HeadMetric metricOf(const std::string& name, const analysis::PolicyView* policy) {
+    HeadMetric metric;
+    metric.name = name;
+    const MetricText* text = textOf(name);
+    metric.label = text ? Builders::tr(text->label) : QString::fromStdString(name);
+    metric.description = text ? Builders::tr(text->description) : QString();
+    if (policy) {
+        metric.policyId = policy->id;
+        metric.label += QStringLiteral(" · ") + QString::fromStdString(policy->title);
+    }
+    return metric;
+}
+
+std::vector<float> policyValues(const trace::PolicyRecord& record, const std::string& metric) {
+    if (metric == "kept_budget") {
+        return {record.budgetPerHead.begin(), record.budgetPerHead.end()};
+    }
+    if (metric == "output_error") {
+        return record.outputError;
+    }
+    return metric == "retained_mass" ? record.retainedMass : std::vector<float>();
+}
+
+std::vector<float> valuesOf(const analysis::TraceDocument& document, const HeadMetric& metric) {
+    if (!metric.policyId.empty()) {
+        return policyValues(policyOf(document, metric.policyId).record, metric.name);
+    }
+    const auto* values = document.headMetric(metric.name);
+    return values ? *values : std::vector<float>();
+}
+
+/// Rows of CSV for a metric that belongs to a policy, in the form of analysis::headMetricCsv.
+QString mapCsv(const HeadMapData& data, const std::string& metric, const QString& provenance) {
+    QString csv = QStringLiteral("# ") + provenance + QStringLiteral("\nlayer,kv_head,") +
+                  QString::fromStdString(metric) + QLatin1Char('\n');
+    for (int layer = 0; layer < data.layers; ++layer) {
+        for (int kvHead = 0; kvHead < data.kvHeads; ++kvHead) {
+            const float value =
+                data.values[static_cast<std::size_t>(layer * data.kvHeads + kvHead)];
+            csv += QStringLiteral("%1,%2,%3\n")
+                       .arg(layer)
+                       .arg(kvHead)
+                       .arg(std::isfinite(value) ? QString::number(value, 'g', 9) : QString());
+        }
+    }
+    return csv;
+}
+
+} // namespace
+
+std::vector<HeadMetric> headMetrics(const analysis::TraceDocument& document) {
+    std::vector<HeadMetric> metrics;
+    for (const MetricText& text : kMetrics) {
+        if (document.headMetric(text.name)) {
+            metrics.push_back(metricOf(text.name, nullptr));
+        }
+    }
+    for (const auto& [name, values] : document.headMetrics) {
+        if (!textOf(name)) { // a metric of a newer writer is shown under its own name
+            metrics.push_back(metricOf(name, nullptr));
+        }
+    }
+    for (const analysis::PolicyView& policy : document.policies) {
+        for (const char* name : {"kept_budget", "output_error", "retained_mass"}) {
+            if (!policyValues(policy.record, name).empty()) {
+                metrics.push_back(metricOf(name, &policy));
+            }
+        }
+    }
+    return metrics;
+}
+
+std::shared_ptr<const HeadMapFigure> headMapFigure(const DocumentPtr& document,
+                                                   const HeadMetric& metric) {
+    HeadMapData data;
+    data.layers = static_cast<int>(document->dimensions.layers);
+    data.kvHeads = static_cast<int>(document->dimensions.kvHeads);
+    data.values = valuesOf(*document, metric);
+    if (data.values.empty()) {
+        throwUsage("The trace " + document->path.string() + " holds no head metric \"" +
+                       metric.name + "\".",
+                   "`ecokv info` lists what it holds.");
+    }
+    // A trace that stops early holds fewer layers: the rest is "not measured".
+    data.values.resize(static_cast<std::size_t>(data.layers) *
+                           static_cast<std::size_t>(data.kvHeads),
+                       std::numeric_limits<float>::quiet_NaN());
+    const MetricText* text = textOf(metric.name);
+    const auto* policy = metric.policyId.empty() ? nullptr : &policyOf(*document, metric.policyId);
+    data.title = metricOf(metric.name, policy).label;
+    data.metricLabel = text ? Builders::tr(text->axis) : QString::fromStdString(metric.name);
+    data.colorMap = text ? text->map : ColorMap::Viridis;
+    if (policy) {
+        const QString provenance = QString::fromStdString(document->provenance());
+        auto csv = [data, name = metric.name, provenance] {
+            return mapCsv(data, name, provenance);
+        };
+        return std::make_shared<HeadMapFigure>(data, sourceOf(document, std::move(csv)));
+    }
+    auto csv = [document, name = metric.name] {
+        return QString::fromStdString(analysis::headMetricCsv(*document, name));
+    };
+    return std::make_shared<HeadMapFigure>(std::move(data), sourceOf(document, std::move(csv)));
+}
+
+} // namespace ecokv::ui

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/plots/render_recipe.h"
+
+#include "base/error.h"
+#include "ui/plots/figure_builders.h"
+#include "ui/plots/figure_export.h"
+#include "ui/plots/recipe_reader.h"
+
+#include <algorithm>
+
+namespace ecokv::ui {
+namespace {
+
+/// The policy of this name or id; the first that evicts anything if none is asked for.
+std::string policyId(const analysis::TraceDocument& document, const RecipeEntry& entry) {
+    const std::string wanted = entry.text("policy", "");
+    for (const analysis::PolicyView& view : document.policies) {
+        const bool isDefault = wanted.empty() && view.name != "full";
+        if (isDefault || view.id == wanted || view.name == wanted) {
+            return view.id;
+        }
+    }
+    if (wanted.empty() && !document.policies.empty()) {
+        return document.policies.front().id;
+    }
+    std::string known;
+    for (const analysis::PolicyView& view : document.policies) {
+        known += (known.empty() ? "" : ", ") + view.name;
+    }
+    entry.fail("policy", "names \"" + wanted + "\", which the trace does not hold",
+               "It holds: " + (known.empty() ? "none" : known) + ".");
+}
+
+std::int64_t layerOf(const analysis::TraceDocument& document, const RecipeEntry& entry) {
+    return entry.integer("layer", 0, {0, document.dimensions.layers - 1});
+}
+
+std::int64_t headOf(const analysis::TraceDocument& document, const RecipeEntry& entry) {
+    return entry.integer("head", 0, {0, document.dimensions.kvHeads - 1});
+}
+
+FigurePtr makeHeadMap(const DocumentPtr& document, const RecipeEntry& entry) {
+    HeadMetric metric;
+    metric.name = entry.text("metric", "redundancy");
+    const auto known = headMetrics(*document);
+    const auto isIt = [&](const HeadMetric& item) { return item.name == metric.name; };
+    const auto found = std::find_if(known.begin(), known.end(), isIt);
+    if (found == known.end()) {
+        std::string names;
+        for (const HeadMetric& item : known) {
+            names += (names.empty() ? "" : ", ") + item.name;
+        }
+        entry.fail("metric", "names \"" + metric.name + "\", which the trace does not hold",
+                   "It holds: " + names + ".");
+    }
+    if (!found->policyId.empty()) {
+        metric.policyId = policyId(*document, entry);
+    }
+    return headMapFigure(document, metric);
+}
+
+SurvivalInput survivalInput(const DocumentPtr& document, const RecipeEntry& entry) {
+    using analysis::SurvivalMode;
+    const std::string mode = entry.choice("mode", {"head", "union", "intersection", "count"});
+    SurvivalInput input;
+    input.document = document;
+    input.query.policyId = policyId(*document, entry);
+    input.query.mode = mode == "head"           ? SurvivalMode::Head
+                       : mode == "union"        ? SurvivalMode::Union
+                       : mode == "intersection" ? SurvivalMode::Intersection
+                                                : SurvivalMode::Count;
+    const std::int64_t lowest = mode == "head" ? 0 : -1; // -1: all layers
+    input.query.layer = entry.integer("layer", lowest, {lowest, document->dimensions.layers - 1});
+    input.query.kvHead = headOf(*document, entry);
+    input.survival = analysis::survival(*document, input.query);
+    return input;
+}
+
+FigurePtr makeSurvival(const DocumentPtr& document, const RecipeEntry& entry) {
+    const auto images = static_cast<std::int64_t>(document->images.size());
+    if (images == 0) {
+        entry.fail("kind", "asks for a survival picture, but the prompt of the trace has none",
+                   "Use \"tokens\" for its text.");
+    }
+    const auto image = entry.integer("image", 0, {0, images - 1});
+    return survivalFigure(survivalInput(document, entry), static_cast<std::size_t>(image));
+}
+
+FigurePtr makeScatter(const DocumentPtr& document, const RecipeEntry& entry) {
+    using analysis::DiversityKind;
+    const std::string kind = entry.choice("diversity", {"composite", "cosine", "euclid"});
+    const auto scatter = analysis::headScatter(*document, policyId(*document, entry),
+                                               layerOf(*document, entry), headOf(*document, entry),
+                                               kind == "cosine"   ? DiversityKind::Cosine
+                                               : kind == "euclid" ? DiversityKind::Euclid
+                                                                  : DiversityKind::Composite);
+    return scatterFigure(document, scatter, entry.choice("x", {"log", "linear"}) == "log");
+}
+
+FigurePtr makeFigure(const DocumentPtr& document, const RecipeEntry& entry) {
+    const std::string kind = entry.required("kind", {"head-map", "survival", "scatter", "tokens"});
+    if (kind == "head-map") {
+        return makeHeadMap(document, entry);
+    }
+    if (kind == "survival") {
+        return makeSurvival(document, entry);
+    }
+    return kind == "scatter" ? makeScatter(document, entry)
+                             : tokenTextFigure(survivalInput(document, entry));
+}
+
+ExportOptions optionsOf(const RecipeEntry& entry) {
+    ExportOptions options;
+    options.width = static_cast<int>(entry.integer("width", options.width, {100, 20000}));
+    options.height = static_cast<int>(entry.integer("height", options.height, {100, 20000}));
+    options.scale = static_cast<double>(entry.number("scale", options.scale, {0.25, 8.0}));
+    options.theme =
+        entry.choice("theme", {"light", "dark"}) == "dark" ? Theme::night() : Theme::light();
+    return options;
+}
+
+} // namespace
+
+std::vector<std::filesystem::path> renderRecipe(const RenderRequest& request) {
+    const Recipe recipe = readRecipe(request.recipe);
+    const auto tracePath = request.trace.empty() ? recipe.trace : request.trace;
+    if (tracePath.empty()) {
+        throwUsage("The recipe " + request.recipe.string() +
+                       " has no field \"trace\" and no trace was given.",
+                   "Add --trace FILE.");
+    }
+    const DocumentPtr document = analysis::openTrace(tracePath);
+    std::filesystem::create_directories(request.out);
+    std::vector<std::filesystem::path> written;
+    for (const RecipeEntry& entry : recipe.figures) {
+        const auto path = request.out / entry.fileName();
+        exportFigure(*makeFigure(document, entry), path, optionsOf(entry));
+        written.push_back(path);
+        if (request.progress) {
+            request.progress({"Drawing", static_cast<std::int64_t>(written.size()),
+                              static_cast<std::int64_t>(recipe.figures.size()), "figures"});
+        }
+    }
+    return written;
+}
+
+} // namespace ecokv::ui

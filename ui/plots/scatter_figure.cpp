@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/plots/scatter_figure.h"
+
+#include "ui/plots/axis_ticks.h"
+#include "ui/plots/marker.h"
+#include "ui/plots/paint_tools.h"
+
+#include <QPaintEngine>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace ecokv::ui {
+namespace {
+
+constexpr double kMarginal = 54.0; ///< height of the histograms
+constexpr double kMarginalGap = 6.0;
+constexpr int kBins = 48;
+constexpr std::size_t kStampFrom = 3000; ///< marks from which raster devices get stamps
+
+struct Histogram {
+    std::array<int, kBins> kept{}, all{};
+
+    int highest() const { return std::max(1, *std::max_element(all.begin(), all.end())); }
+};
+
+double markerSize(std::size_t marks) {
+    return marks < 600 ? 8.0 : (marks < 6000 ? 6.0 : 4.5);
+}
+
+/// Device pixels per logical pixel of a raster device, 0 for vectors.
+double rasterScale(const QPainter& painter) {
+    if (painter.paintEngine()->type() != QPaintEngine::Raster) {
+        return 0;
+    }
+    return painter.deviceTransform().m11();
+}
+
+ScatterView padded(ScatterView view) {
+    const auto pad = [](double& low, double& high) {
+        const double span = high > low ? high - low : std::max(std::abs(high), 1e-6);
+        low -= 0.04 * span;
+        high += 0.04 * span;
+    };
+    pad(view.x0, view.x1);
+    pad(view.y0, view.y1);
+    return view;
+}
+
+} // namespace
+
+ScatterFigure::ScatterFigure(ScatterData data, FigureSource source)
+    : Figure(std::move(source)), m_data(std::move(data)) {
+    bool isEmpty = true;
+    for (const ScatterMark& mark : m_data.marks) {
+        const bool hasPosition =
+            std::isfinite(mark.x) && std::isfinite(mark.y) && (!m_data.logX || mark.x > 0);
+        if (!hasPosition) {
+            m_hasZeros = m_hasZeros || (m_data.logX && mark.x <= 0);
+            continue;
+        }
+        const double x = m_data.logX ? std::log10(mark.x) : mark.x;
+        m_fullView.x0 = isEmpty ? x : std::min(m_fullView.x0, x);
+        m_fullView.x1 = isEmpty ? x : std::max(m_fullView.x1, x);
+        m_fullView.y0 = isEmpty ? mark.y : std::min(m_fullView.y0, double{mark.y});
+        m_fullView.y1 = isEmpty ? mark.y : std::max(m_fullView.y1, double{mark.y});
+        isEmpty = false;
+    }
+    if (m_hasZeros) {
+        const double span = std::max(m_fullView.x1 - m_fullView.x0, 0.5);
+        m_zeroLane = m_fullView.x0 - 0.08 * span;
+        m_laneEdge = m_fullView.x0 - 0.04 * span;
+        m_fullView.x0 = m_zeroLane;
+    }
+    m_fullView = padded(m_fullView);
+}
+
+QPointF ScatterFigure::axisValue(const ScatterMark& mark) const {
+    if (!m_data.logX) {
+        return {mark.x, mark.y};
+    }
+    return {mark.x > 0 ? std::log10(mark.x) : m_zeroLane, mark.y};
+}
+
+QRectF ScatterFigure::plotRect(const QRectF& area, const Theme& theme) const {
+    const double header = headerHeight(theme, m_data.title, m_data.subtitle);
+    const double legend = textHeight(theme, TextRole::Label) + kSpace;
+    const double left = textHeight(theme, TextRole::Label) + 6 +
+                        textWidth(theme, TextRole::Tick, QStringLiteral("0.000")) + 6;
+    const double bottom =
+        textHeight(theme, TextRole::Tick) + 6 + textHeight(theme, TextRole::Label);
+    return QRectF(QPointF(std::round(area.left() + left),
+                          std::round(area.top() + header + legend + kMarginal + kMarginalGap)),
+                  QPointF(std::round(area.right() - kMarginal - kMarginalGap),
+                          std::round(area.bottom() - bottom)));
+}
+
+std::optional<QPointF> ScatterFigure::position(std::size_t mark, const QRectF& plot,
+                                               const ScatterView& view) const {
+    const QPointF at = axisValue(m_data.marks[mark]);
+    const bool isInside =
+        at.x() >= view.x0 && at.x() <= view.x1 && at.y() >= view.y0 && at.y() <= view.y1;
+    if (!isInside) { // also NaN
+        return std::nullopt;
+    }
+    return QPointF(plot.left() + (at.x() - view.x0) / (view.x1 - view.x0) * plot.width(),
+                   plot.bottom() - (at.y() - view.y0) / (view.y1 - view.y0) * plot.height());
+}
+
+std::optional<std::size_t> ScatterFigure::markAt(const QPointF& at, const QRectF& plot,
+                                                 const ScatterView& view, double radius) const {
+    std::optional<std::size_t> best;
+    double bestDistance = radius * radius;
+    for (std::size_t i = 0; i < m_data.marks.size(); ++i) {
+        const auto place = position(i, plot, view);
+        if (!place) {
+            continue;
+        }
+        const QPointF away = *place - at;
+        const double distance = QPointF::dotProduct(away, away);
+        if (distance <= bestDistance) {
+            bestDistance = distance;
+            best = i;
+        }
+    }
+    return best;
+}
+
+void ScatterFigure::paint(QPainter& painter, const QRectF& area, const Theme& theme) const {
+    paintView(painter, area, theme, m_fullView);
+}
+
+void ScatterFigure::paintView(QPainter& painter, const QRectF& area, const Theme& theme,
+                              const ScatterView& view) const {
+    painter.save();
+    const QRectF plot = plotRect(area, theme);
+    const double header = headerHeight(theme, m_data.title, m_data.subtitle);
+    drawHeader(painter, theme, area, m_data.title, m_data.subtitle);
+    paintLegend(
+        painter, theme,
+        QRectF(plot.left(), area.top() + header, plot.width(), textHeight(theme, TextRole::Label)));
+    paintAxes(painter, theme, plot, view);
+    paintMarginals(painter, theme, plot, view);
+    paintMarks(painter, theme, plot, view);
+    painter.restore();
+}
+
+void ScatterFigure::paintLegend(QPainter& painter, const Theme& theme, const QRectF& row) const {
+    const auto kept = std::count_if(m_data.marks.begin(), m_data.marks.end(),
+                                    [](const ScatterMark& mark) { return mark.kept; });
+    const auto evicted = static_cast<qint64>(m_data.marks.size()) - kept;
+    struct Entry {
+        MarkerStyle style;
+        QString text;
+    };
+    const std::array entries = {
+        Entry{{TokenKind::Text, true}, tr("kept (%1)").arg(kept)},
+        Entry{{TokenKind::Text, false}, tr("evicted (%1)").arg(evicted)},
+        Entry{{TokenKind::Text, false}, tr("text")},
+        Entry{{TokenKind::Special, false}, tr("special")},
+        Entry{{TokenKind::Image, false}, tr("image")},
+    };
+    double x = row.left() + 5;
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+        painter.setRenderHint(QPainter::Antialiasing, true);
+        drawMarker(painter, theme, {x, row.center().y()}, 8, entries[i].style);
+        const double width = textWidth(theme, TextRole::Label, entries[i].text);
+        drawText(painter, theme, QRectF(x + 9, row.top(), width, row.height()), entries[i].text,
+                 {TextRole::Label, theme.mutedText});
+        x += 9 + width + 18;
+        if (i == 1) { // fill above, shape from here on
+            painter.setPen(QPen(theme.grid, 1));
+            painter.drawLine(QPointF(x - 4, row.top() + 2), QPointF(x - 4, row.bottom() - 2));
+            x += 10;
+        }
+    }
+}
+
+void ScatterFigure::paintAxes(QPainter& painter, const Theme& theme, const QRectF& plot,
+                              const ScatterView& view) const {
+    painter.setRenderHint(QPainter::Antialiasing, false);
+    const double tickHeight = textHeight(theme, TextRole::Tick);
+    const double labelHeight = textHeight(theme, TextRole::Label);
+    for (const Tick& tick : linearTicks(view.y0, view.y1, static_cast<int>(plot.height() / 50))) {
+        const double y =
+            plot.bottom() - (tick.value - view.y0) / (view.y1 - view.y0) * plot.height();
+        painter.setPen(QPen(theme.grid, 1));
+        painter.drawLine(QPointF(plot.left(), y), QPointF(plot.right(), y));
+        drawText(painter, theme, QRectF(plot.left() - 66, y - tickHeight / 2, 60, tickHeight),
+                 tick.label, {TextRole::Tick, theme.text, Qt::AlignRight | Qt::AlignVCenter});
+    }
+    for (const Tick& tick : xTicks(view, plot.width())) {
+        const double x = plot.left() + (tick.value - view.x0) / (view.x1 - view.x0) * plot.width();
+        painter.setPen(QPen(theme.grid, 1));
+        painter.drawLine(QPointF(x, plot.top()), QPointF(x, plot.bottom()));
+        drawText(painter, theme, QRectF(x - 40, plot.bottom() + 3, 80, tickHeight), tick.label,
+                 {TextRole::Tick, theme.text, Qt::AlignCenter});
+    }
+    if (m_hasZeros && m_laneEdge > view.x0 && m_laneEdge < view.x1) {
+        const double x = plot.left() + (m_laneEdge - view.x0) / (view.x1 - view.x0) * plot.width();
+        painter.fillRect(QRectF(plot.left(), plot.top(), x - plot.left(), plot.height()),
+                         theme.panel);
+        painter.setPen(QPen(theme.axis, 1, Qt::DashLine));
+        painter.drawLine(QPointF(x, plot.top()), QPointF(x, plot.bottom()));
+    }
+    painter.setPen(QPen(theme.axis, 1));
+    painter.setBrush(Qt::NoBrush);
+    painter.drawRect(plot);
+    drawText(painter, theme,
+             QRectF(plot.left(), plot.bottom() + 5 + tickHeight, plot.width(), labelHeight),
+             m_data.xLabel, {TextRole::Label, theme.text, Qt::AlignCenter});
+    const double widest = textWidth(theme, TextRole::Tick, QStringLiteral("0.000"));
+    drawVerticalText(
+        painter, theme,
+        QRectF(plot.left() - 12 - widest - labelHeight, plot.top(), labelHeight, plot.height()),
+        m_data.yLabel, {TextRole::Label, theme.text});
+}
+
+std::vector<Tick> ScatterFigure::xTicks(const ScatterView& view, double width) const {
+    const int most = std::max(2, static_cast<int>(width / 80));
+    if (!m_data.logX) {
+        return linearTicks(view.x0, view.x1, most);
+    }
+    const double low = m_hasZeros ? std::max(view.x0, m_laneEdge) : view.x0;
+    auto ticks = low < view.x1 ? logTicks(low, view.x1, most) : std::vector<Tick>();
+    if (m_hasZeros && m_zeroLane >= view.x0 && m_zeroLane <= view.x1) {
+        ticks.push_back({m_zeroLane, QStringLiteral("0")});
+    }
+    return ticks;
+}
+
+void ScatterFigure::paintMarginals(QPainter& painter, const Theme& theme, const QRectF& plot,
+                                   const ScatterView& view) const {
+    Histogram ofX, ofY;
+    const auto count = [](Histogram& histogram, double fraction, bool kept) {
+        const auto bin = static_cast<std::size_t>(std::min(fraction * kBins, kBins - 1.0));
+        ++histogram.all[bin];
+        histogram.kept[bin] += kept ? 1 : 0;
+    };
+    for (std::size_t i = 0; i < m_data.marks.size(); ++i) {
+        if (const auto place = position(i, plot, view)) {
+            const bool kept = m_data.marks[i].kept;
+            count(ofX, (place->x() - plot.left()) / plot.width(), kept);
+            count(ofY, (plot.bottom() - place->y()) / plot.height(), kept);
+        }
+    }
+    painter.setRenderHint(QPainter::Antialiasing, false);
+    const double stepX = plot.width() / kBins, stepY = plot.height() / kBins;
+    const double baseX = plot.right() + kMarginalGap, baseY = plot.top() - kMarginalGap;
+    for (std::size_t bin = 0; bin < kBins; ++bin) {
+        const double x = plot.left() + static_cast<double>(bin) * stepX;
+        const double y = plot.bottom() - static_cast<double>(bin + 1) * stepY;
+        const auto lengthX = [&](int n) { return kMarginal * n / ofX.highest(); };
+        const auto lengthY = [&](int n) { return kMarginal * n / ofY.highest(); };
+        painter.fillRect(QRectF(x, baseY - lengthX(ofX.all[bin]), stepX - 1, lengthX(ofX.all[bin])),
+                         theme.bar);
+        painter.fillRect(
+            QRectF(x, baseY - lengthX(ofX.kept[bin]), stepX - 1, lengthX(ofX.kept[bin])),
+            theme.kept);
+        painter.fillRect(QRectF(baseX, y, lengthY(ofY.all[bin]), stepY - 1), theme.bar);
+        painter.fillRect(QRectF(baseX, y, lengthY(ofY.kept[bin]), stepY - 1), theme.kept);
+    }
+}
+
+void ScatterFigure::paintMarks(QPainter& painter, const Theme& theme, const QRectF& plot,
+                               const ScatterView& view) const {
+    const double size = markerSize(m_data.marks.size());
+    const double scale = m_data.marks.size() >= kStampFrom ? rasterScale(painter) : 0;
+    std::optional<MarkerStamps> stamps;
+    const QTransform toDevice = painter.deviceTransform();
+    painter.save();
+    painter.setRenderHint(QPainter::Antialiasing, true);
+    if (scale > 0) {
+        stamps.emplace(theme, size, scale);
+        const double ratio = painter.device()->devicePixelRatioF();
+        painter.setWorldTransform(QTransform::fromScale(1 / ratio, 1 / ratio));
+    }
+    for (const bool kept : {false, true}) { // survivors lie on top
+        for (std::size_t i = 0; i < m_data.marks.size(); ++i) {
+            const ScatterMark& mark = m_data.marks[i];
+            const auto place = mark.kept == kept ? position(i, plot, view) : std::nullopt;
+            if (!place) {
+                continue;
+            }
+            if (stamps) {
+                stamps->stamp(painter, toDevice.map(*place), {mark.kind, kept});
+            } else {
+                drawMarker(painter, theme, *place, size, {mark.kind, kept});
+            }
+        }
+    }
+    painter.restore();
+}
+
+} // namespace ecokv::ui
