@@ -215,23 +215,28 @@ TEST(ScoreLayer, olderQueryRowsAreNotObserved) {
               before.scores.importance[0]);
 }
 
-// Rotation keeps norms, so an un-rotated score differs from the cached one by what rotation did.
-TEST(ScoreLayer, geometryPreUndoesTheRotation) {
+// Un-rotated by true positions: those of the candidates, not the first ones. Squares, because equal
+// steps would hide a shift (it turns all keys alike).
+TEST(ScoreLayer, geometryPreUndoesTheRotationOfEveryTruePosition) {
     const LayerSize size{.kvHeads = 1, .group = 1, .tokens = 12, .rows = 2, .dim = 2};
     Layer still = Layer::random(size, 4);
     Layer rotated = still;
     const std::vector<float> frequency = {0.7F};
+    std::vector<std::int64_t> positions;
     for (std::size_t token = 0; token < 12; ++token) {
-        const float angle = 0.7F * static_cast<float>(token);
+        positions.push_back(static_cast<std::int64_t>(token * token));
+        const float angle = 0.7F * static_cast<float>(token * token);
         const float x = still.keys[2 * token];
         const float y = still.keys[2 * token + 1];
         rotated.keys[2 * token] = x * std::cos(angle) - y * std::sin(angle);
         rotated.keys[2 * token + 1] = x * std::sin(angle) + y * std::cos(angle);
     }
     LayerInput input = rotated.input();
-    const kernels::Rotation rotation{kernels::RopeStyle::Half, frequency.data(),
-                                     input.positions.data(), 1.0F};
+    const kernels::Rotation rotation{kernels::RopeStyle::Half, frequency.data(), positions.data(),
+                                     1.0F};
     input.rotation = &rotation;
+    input.positions = positions;
+    input.windowPositions = std::span(positions).last(2);
     const auto pre = resolve(parsePolicy("ecokv:budget=6,sink=1,window=2,geometry=pre"), 12);
     const LayerScores undone = scoreLayer(input, pre, kernels::Backend::Cpu);
     const Outcome expected = run(still, "ecokv:budget=6,sink=1,window=2");
