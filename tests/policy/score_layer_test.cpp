@@ -175,6 +175,21 @@ TEST(ScoreLayer, numbersNearTheEndOfFloat32StayFinite) {
     EXPECT_EQ(outcome.plan.keptRows[0].size(), 6U);
 }
 
+// A ratio of eigenvalues does not know the scale of the keys, also where fp32 squares overflow.
+TEST(ScoreLayer, participationRatioDoesNotDependOnTheScaleOfTheKeys) {
+    Layer layer = Layer::random({.kvHeads = 2, .group = 1, .tokens = 40, .rows = 2, .dim = 8}, 6);
+    const Outcome before = run(layer, "ecokv:budget=6,window=2");
+    for (float& key : layer.keys) {
+        key *= 1e30F;
+    }
+    const Outcome after = run(layer, "ecokv:budget=6,window=2");
+    for (std::size_t head = 0; head < 2; ++head) {
+        EXPECT_GT(before.scores.participationRatio[head], 1.0F);
+        EXPECT_NEAR(after.scores.participationRatio[head] / before.scores.participationRatio[head],
+                    1.0F, 1e-4F);
+    }
+}
+
 TEST(ScoreLayer, allZeroTensorsGiveZeroDiversityAndEvenImportance) {
     Layer layer({.kvHeads = 1, .group = 1, .tokens = 6, .rows = 2, .dim = 2});
     const Outcome outcome = run(layer, "ecokv:budget=4,window=2,recent=2");

@@ -6,6 +6,7 @@
 #include "kernels/spectrum.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace ecokv::kernels::cpu {
 
@@ -94,6 +95,13 @@ Status participationRatio(const TensorView& keys, double* ratio) {
     HeadSpectrum spectrum(keys);
     for (std::int64_t head = 0; head < keys.shape[0]; ++head) {
         ratio[head] = spectrum.ratio(head);
+        if (!std::isfinite(ratio[head])) { // squares beyond fp32: once more, in fp64
+            const Status status =
+                reference::participationRatio(keys.slice(0, head, head + 1), ratio + head);
+            if (status != Status::Ok) {
+                return status;
+            }
+        }
     }
     return Status::Ok;
 }
