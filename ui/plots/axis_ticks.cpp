@@ -9,9 +9,6 @@ namespace ecokv::ui {
 namespace {
 
 QString decadeLabel(int exponent) {
-    if (exponent >= -2 && exponent <= 4) {
-        return QString::number(std::pow(10.0, exponent), 'g', 6);
-    }
     static const QString kDigits = QStringLiteral("⁰¹²³⁴⁵⁶⁷⁸⁹");
     QString label = QStringLiteral("10");
     if (exponent < 0) {
@@ -71,8 +68,10 @@ std::vector<Tick> linearTicks(double low, double high, int count) {
     std::vector<Tick> ticks;
     for (double n = std::ceil((low - slack) / step); n * step <= high + slack; ++n) {
         const double value = n == 0 ? 0.0 : n * step; // never "-0"
-        ticks.push_back({value, isPlain ? QString::number(value, 'f', decimals)
-                                        : QString::number(value, 'g', 3)});
+        QString label =
+            isPlain ? QString::number(value, 'f', decimals) : QString::number(value, 'g', 3);
+        label.replace(QLatin1Char('-'), QChar(0x2212)); // minus sign
+        ticks.push_back({value, label});
     }
     return ticks;
 }
@@ -98,10 +97,13 @@ std::vector<Tick> logTicks(double low, double high, int most) {
         return ticks.size() >= 2 ? ticks : ticksWithinStep(low, high);
     }
     const int stride = (last - first) / std::max(most, 1) + 1;
+    const bool isPlain = first >= -3 && last <= 4;
     std::vector<Tick> ticks;
     for (int exponent = first; exponent <= last; ++exponent) {
-        ticks.push_back({static_cast<double>(exponent),
-                         (exponent - first) % stride == 0 ? decadeLabel(exponent) : QString()});
+        const QString label =
+            isPlain ? QString::number(std::pow(10.0, exponent), 'g', 6) : decadeLabel(exponent);
+        const bool isMajor = (exponent - first) % stride == 0;
+        ticks.push_back({static_cast<double>(exponent), isMajor ? label : QString()});
     }
     return ticks;
 }

@@ -39,6 +39,12 @@ QRectF sheetRect(const Figure& figure, const ExportOptions& options) {
             static_cast<double>(sheetHeight(figure, options))};
 }
 
+/// Qt writes one family; a reader without it should fall back to the right kind of font.
+void addFontFallback(QByteArray& svg, const Theme& theme, TextRole role, const char* generic) {
+    const QByteArray family = theme.font(role).family().toUtf8();
+    svg.replace("font-family=\"" + family + '"', "font-family=\"" + family + ", " + generic + '"');
+}
+
 QByteArray renderPdf(const Figure& figure, const ExportOptions& options) {
     const QRectF sheet = sheetRect(figure, options);
     QByteArray bytes;
@@ -130,6 +136,8 @@ QByteArray renderSvg(const Figure& figure, const ExportOptions& options) {
     QPainter painter(&generator);
     paintSheet(painter, sheet, figure, options.theme);
     painter.end();
+    addFontFallback(bytes, options.theme, TextRole::Label, "sans-serif");
+    addFontFallback(bytes, options.theme, TextRole::Mono, "monospace");
     return bytes;
 }
 

@@ -85,6 +85,19 @@ std::vector<float> HeadMapFigure::headMeans() const {
     return means;
 }
 
+QString HeadMapFigure::summary() const {
+    const auto finite = [](float value) { return std::isfinite(value); };
+    const auto measured = std::count_if(m_data.values.begin(), m_data.values.end(), finite);
+    if (measured == 0) {
+        return tr("no value measured");
+    }
+    const auto extent = ValueRange::ofFinite(m_data.values);
+    return tr("%1 heads · lowest %2 · highest %3 · mean %4")
+        .arg(measured)
+        .arg(shortNumber(extent.low), shortNumber(extent.high),
+             shortNumber(finiteMean(m_data.values, 0, 1, m_data.layers * m_data.kvHeads)));
+}
+
 QString HeadMapFigure::valueLabel() const {
     return m_data.unit.isEmpty() ? m_data.metricLabel
                                  : m_data.metricLabel + QStringLiteral(" (%1)").arg(m_data.unit);
@@ -94,7 +107,7 @@ HeadMapFigure::Layout HeadMapFigure::layoutIn(const QRectF& area, const Theme& t
     Layout layout;
     const double tick = textHeight(theme, TextRole::Tick);
     const double label = textHeight(theme, TextRole::Label);
-    const double header = headerHeight(theme, m_data.title, {});
+    const double header = headerHeight(theme, m_data.title, summary());
     const double left =
         label + kGap + textWidth(theme, TextRole::Tick, QString::number(m_data.layers)) + kGap;
     const double bottom = tick + 3 + label + (m_hasMissing ? label + kSpace : 0);
@@ -126,7 +139,7 @@ void HeadMapFigure::paint(QPainter& painter, const QRectF& area, const Theme& th
     const Layout layout = layoutIn(area, theme);
     painter.save();
     painter.setRenderHint(QPainter::Antialiasing, false);
-    drawHeader(painter, theme, layout.header, m_data.title, {});
+    drawHeader(painter, theme, layout.header, m_data.title, summary());
     paintCells(painter, layout, theme);
     paintMeans(painter, layout, theme);
     paintAxes(painter, layout, theme);
@@ -191,14 +204,23 @@ void HeadMapFigure::paintMean(QPainter& painter, const Theme& theme, const QRect
     if (!std::isfinite(mean)) {
         return;
     }
+    // Signed metrics grow from the middle, where their 0 is.
+    const double zero = m_data.colorMap == ColorMap::Diverging ? 0.5 : 0.0;
     const double t = std::clamp(m_range.fraction(mean), 0.0, 1.0);
-    const double length = std::max(t * kSummary, 1.0);
-    if (upwards) {
-        lane.setTop(lane.bottom() - length);
-    } else {
-        lane.setWidth(length);
+    const double from = std::min(t, zero) * kSummary;
+    const double length = std::max(std::abs(t - zero) * kSummary, 1.0);
+    painter.fillRect(upwards
+                         ? QRectF(lane.left(), lane.bottom() - from - length, lane.width(), length)
+                         : QRectF(lane.left() + from, lane.top(), length, lane.height()),
+                     theme.bar);
+    const double height = textHeight(theme, TextRole::Tick);
+    const bool hasRoom = upwards ? across >= 100 : across >= 2 * height + 18;
+    if (hasRoom) {
+        const QPointF place = upwards ? QPointF(lane.right() + 5, lane.bottom() - height)
+                                      : QPointF(lane.left(), lane.bottom() + 1);
+        drawText(painter, theme, QRectF(place, QSizeF(60, height)), shortNumber(mean),
+                 {TextRole::Tick, theme.mutedText});
     }
-    painter.fillRect(lane, theme.bar);
 }
 
 void HeadMapFigure::paintAxes(QPainter& painter, const Layout& layout, const Theme& theme) const {

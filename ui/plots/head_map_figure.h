@@ -69,6 +69,7 @@ private:
                    bool upwards) const;
     void paintAxes(QPainter& painter, const Layout& layout, const Theme& theme) const;
     void paintMissingLegend(QPainter& painter, const Layout& layout, const Theme& theme) const;
+    QString summary() const;    ///< number of heads, extent and mean
     QString valueLabel() const; ///< with its unit
 
     HeadMapData m_data;

@@ -99,7 +99,7 @@ void drawHatch(QPainter& painter, const QRectF& area, const QColor& color, doubl
     }
     painter.save();
     painter.setRenderHint(QPainter::Antialiasing, true);
-    painter.setPen(QPen(color, 1));
+    painter.setPen(QPen(color, 1, Qt::SolidLine, Qt::FlatCap));
     // Lines x + y = c; both ends are cut to the rectangle.
     const double first = std::ceil((area.left() + area.top()) / step) * step;
     const double last = area.right() + area.bottom();

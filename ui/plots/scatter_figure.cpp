@@ -74,6 +74,10 @@ ScatterFigure::ScatterFigure(ScatterData data, FigureSource source)
         m_fullView.x0 = m_zeroLane;
     }
     m_fullView = padded(m_fullView);
+    m_positions.reserve(m_data.marks.size());
+    for (const ScatterMark& mark : m_data.marks) {
+        m_positions.push_back(axisValue(mark));
+    }
 }
 
 QPointF ScatterFigure::axisValue(const ScatterMark& mark) const {
@@ -98,7 +102,7 @@ QRectF ScatterFigure::plotRect(const QRectF& area, const Theme& theme) const {
 
 std::optional<QPointF> ScatterFigure::position(std::size_t mark, const QRectF& plot,
                                                const ScatterView& view) const {
-    const QPointF at = axisValue(m_data.marks[mark]);
+    const QPointF at = m_positions[mark];
     const bool isInside =
         at.x() >= view.x0 && at.x() <= view.x1 && at.y() >= view.y0 && at.y() <= view.y1;
     if (!isInside) { // also NaN
@@ -139,7 +143,7 @@ void ScatterFigure::paintView(QPainter& painter, const QRectF& area, const Theme
     drawHeader(painter, theme, area, m_data.title, m_data.subtitle);
     paintLegend(
         painter, theme,
-        QRectF(plot.left(), area.top() + header, plot.width(), textHeight(theme, TextRole::Label)));
+        QRectF(area.left(), area.top() + header, area.width(), textHeight(theme, TextRole::Label)));
     paintAxes(painter, theme, plot, view);
     paintMarginals(painter, theme, plot, view);
     paintMarks(painter, theme, plot, view);

@@ -73,6 +73,7 @@ private:
                     const ScatterView& view) const;
 
     ScatterData m_data;
+    std::vector<QPointF> m_positions; ///< [mark] on the axes, log10 of x if logX
     ScatterView m_fullView;
     bool m_hasZeros = false;               ///< zeros on a logarithmic axis
     double m_zeroLane = 0, m_laneEdge = 0; ///< log10 values where zeros are drawn and the axis ends

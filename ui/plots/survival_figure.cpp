@@ -13,7 +13,8 @@ namespace ecokv::ui {
 namespace {
 
 constexpr int kSmallestLevel = 512;
-constexpr double kDarkest = 0.25; ///< a black pixel keeps this much of its patch's colour
+constexpr double kPixelsFrom = 2.5; ///< scale from which pixels are drawn as squares
+constexpr double kDarkest = 0.25;   ///< a black pixel keeps this much of its patch's colour
 
 /// The picture's brightness times the colour of the share: ink stays readable, white paper shows
 /// exactly the colour of the colour bar.
@@ -141,9 +142,10 @@ void SurvivalFigure::paintPicture(QPainter& painter, const QRectF& target,
         return;
     }
     painter.save();
-    painter.setRenderHint(QPainter::SmoothPixmapTransform, true);
-    painter.setRenderHint(QPainter::Antialiasing, false);
     const double scale = target.width() / m_data.picture.width() * painter.deviceTransform().m11();
+    // Strongly enlarged, the pixels themselves are what there is to see.
+    painter.setRenderHint(QPainter::SmoothPixmapTransform, scale < kPixelsFrom);
+    painter.setRenderHint(QPainter::Antialiasing, false);
     painter.drawImage(target, levelFor(scale));
     for (const SurvivalPatch& patch : m_data.patches) {
         if (!(patch.share > 0)) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/plots/theme.h"
 
+#include <QFontInfo>
+
 namespace ecokv::ui {
 namespace {
 
@@ -71,9 +73,11 @@ Theme Theme::forPalette(const QPalette& palette) {
 QFont Theme::font(TextRole role) const {
     QFont font;
     if (role == TextRole::Mono) {
-        font.setFamilies({QStringLiteral("DejaVu Sans Mono"), QStringLiteral("monospace")});
+        font.setFamily(QStringLiteral("monospace"));
         font.setStyleHint(QFont::Monospace);
     }
+    // The real name behind "Sans Serif": SVG and PDF readers know no Qt aliases.
+    font.setFamily(QFontInfo(font).family());
     font.setPixelSize(pixelSize(role));
     font.setWeight(role == TextRole::Title ? QFont::DemiBold : QFont::Normal);
     return font;
