@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 namespace ecokv::analysis {
@@ -40,6 +41,17 @@ std::string patchCells(const TraceDocument& document, std::size_t token) {
                        csvCell(box[1]), csvCell(box[2]), csvCell(box[3]));
 }
 
+std::string headTable(const TraceDocument& document, const std::string& metric,
+                      const std::vector<float>& values) {
+    std::string csv = firstLine(document) + "layer,kv_head," + csvCell(metric) + "\n";
+    const std::int64_t kvHeads = document.dimensions.kvHeads;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        const auto head = static_cast<std::int64_t>(i);
+        csv += fmt::format("{},{},{}\n", head / kvHeads, head % kvHeads, csvCell(values[i]));
+    }
+    return csv;
+}
+
 } // namespace
 
 std::string headMetricCsv(const TraceDocument& document, const std::string& metric) {
@@ -47,13 +59,20 @@ std::string headMetricCsv(const TraceDocument& document, const std::string& metr
     if (values == nullptr) {
         throwUsage(fmt::format("{} has no head metric \"{}\".", document.path.string(), metric));
     }
-    std::string csv = firstLine(document) + "layer,kv_head," + csvCell(metric) + "\n";
-    const std::int64_t kvHeads = document.dimensions.kvHeads;
-    for (std::size_t i = 0; i < values->size(); ++i) {
-        const auto head = static_cast<std::int64_t>(i);
-        csv += fmt::format("{},{},{}\n", head / kvHeads, head % kvHeads, csvCell((*values)[i]));
+    return headTable(document, metric, *values);
+}
+
+std::string policyMetricCsv(const TraceDocument& document, const std::string& policyId,
+                            const std::string& metric) {
+    const auto isIt = [&](const PolicyView& view) { return view.id == policyId; };
+    const auto found = std::find_if(document.policies.begin(), document.policies.end(), isIt);
+    const auto values =
+        found != document.policies.end() ? policyMetric(*found, metric) : std::vector<float>();
+    if (values.empty()) {
+        throwUsage(fmt::format("{} has no \"{}\" of a policy \"{}\".", document.path.string(),
+                               metric, policyId));
     }
-    return csv;
+    return headTable(document, metric, values);
 }
 
 std::string survivalCsv(const TraceDocument& document, const SurvivalQuery& query) {

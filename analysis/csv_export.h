@@ -13,6 +13,9 @@ namespace ecokv::analysis {
 
 /// layer,kv_head,<metric>
 std::string headMetricCsv(const TraceDocument& document, const std::string& metric);
+/// The same for a policy's kept_budget, output_error or retained_mass.
+std::string policyMetricCsv(const TraceDocument& document, const std::string& policyId,
+                            const std::string& metric);
 /// token,text,kind,image,x0,y0,x1,y1,share
 std::string survivalCsv(const TraceDocument& document, const SurvivalQuery& query);
 /// token,text,kind,importance,diversity,score,kept

@@ -114,6 +114,16 @@ const std::vector<float>* TraceDocument::headMetric(const std::string& name) con
     return nullptr;
 }
 
+std::vector<float> policyMetric(const PolicyView& policy, const std::string& name) {
+    if (name == "kept_budget") {
+        return {policy.record.budgetPerHead.begin(), policy.record.budgetPerHead.end()};
+    }
+    if (name == "output_error") {
+        return policy.record.outputError;
+    }
+    return name == "retained_mass" ? policy.record.retainedMass : std::vector<float>();
+}
+
 std::shared_ptr<const TraceDocument> openTrace(const std::filesystem::path& path) {
     auto document = std::make_shared<TraceDocument>();
     document->path = path;

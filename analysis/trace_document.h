@@ -44,6 +44,10 @@ struct TraceDocument {
     const std::vector<float>* headMetric(const std::string& name) const; ///< null if absent
 };
 
+/// kept_budget (tokens), output_error or retained_mass of a policy, [layer, kvHead]; empty if
+/// absent.
+std::vector<float> policyMetric(const PolicyView& policy, const std::string& name);
+
 /// Reads a trace. Throws Error{BadInput}; never partially filled.
 std::shared_ptr<const TraceDocument> openTrace(const std::filesystem::path& path);
 

@@ -97,6 +97,17 @@ TEST_F(CsvOfSample, headMetricListsEveryHeadAfterProvenanceAndHeader) {
     EXPECT_THROW(headMetricCsv(*m_document, "beauty"), Error);
 }
 
+TEST_F(CsvOfSample, policyMetricListsEveryHeadOfThatPolicy) {
+    // Policy "1" keeps the first 5 and the last 4 tokens of every head.
+    const auto lines = linesOf(policyMetricCsv(*m_document, "1", "kept_budget"));
+    ASSERT_EQ(lines.size(), 2U + 8U);
+    EXPECT_EQ(lines[1], "layer,kv_head,kept_budget");
+    EXPECT_EQ(lines[9], "3,1,9");
+    EXPECT_EQ(linesOf(policyMetricCsv(*m_document, "0", "output_error"))[4], "1,0,0.02");
+    EXPECT_THROW(policyMetricCsv(*m_document, "7", "kept_budget"), Error);
+    EXPECT_THROW(policyMetricCsv(*m_document, "1", "beauty"), Error);
+}
+
 TEST_F(CsvOfSample, survivalNamesTokensPatchesAndShares) {
     const auto lines = linesOf(survivalCsv(*m_document, {"1", SurvivalMode::Head, 0, 0}));
     ASSERT_EQ(lines.size(), 2U + 30U);

@@ -90,39 +90,12 @@ HeadMetric metricOf(const std::string& name, const analysis::PolicyView* policy)
     return metric;
 }
 
-std::vector<float> policyValues(const trace::PolicyRecord& record, const std::string& metric) {
-    if (metric == "kept_budget") {
-        return {record.budgetPerHead.begin(), record.budgetPerHead.end()};
-    }
-    if (metric == "output_error") {
-        return record.outputError;
-    }
-    return metric == "retained_mass" ? record.retainedMass : std::vector<float>();
-}
-
 std::vector<float> valuesOf(const analysis::TraceDocument& document, const HeadMetric& metric) {
     if (!metric.policyId.empty()) {
-        return policyValues(policyOf(document, metric.policyId).record, metric.name);
+        return analysis::policyMetric(policyOf(document, metric.policyId), metric.name);
     }
     const auto* values = document.headMetric(metric.name);
     return values ? *values : std::vector<float>();
-}
-
-/// Rows of CSV for a metric that belongs to a policy, in the form of analysis::headMetricCsv.
-QString mapCsv(const HeadMapData& data, const std::string& metric, const QString& provenance) {
-    QString csv = QStringLiteral("# ") + provenance + QStringLiteral("\nlayer,kv_head,") +
-                  QString::fromStdString(metric) + QLatin1Char('\n');
-    for (int layer = 0; layer < data.layers; ++layer) {
-        for (int kvHead = 0; kvHead < data.kvHeads; ++kvHead) {
-            const float value =
-                data.values[static_cast<std::size_t>(layer * data.kvHeads + kvHead)];
-            csv += QStringLiteral("%1,%2,%3\n")
-                       .arg(layer)
-                       .arg(kvHead)
-                       .arg(std::isfinite(value) ? QString::number(value, 'g', 9) : QString());
-        }
-    }
-    return csv;
 }
 
 } // namespace
@@ -141,7 +114,7 @@ std::vector<HeadMetric> headMetrics(const analysis::TraceDocument& document) {
     }
     for (const analysis::PolicyView& policy : document.policies) {
         for (const char* name : {"kept_budget", "output_error", "retained_mass"}) {
-            if (!policyValues(policy.record, name).empty()) {
+            if (!analysis::policyMetric(policy, name).empty()) {
                 metrics.push_back(metricOf(name, &policy));
             }
         }
@@ -169,15 +142,11 @@ std::shared_ptr<const HeadMapFigure> headMapFigure(const DocumentPtr& document,
     data.title = metricOf(metric.name, policy).label;
     data.metricLabel = text ? Builders::tr(text->axis) : QString::fromStdString(metric.name);
     data.colorMap = text ? text->map : ColorMap::Viridis;
-    if (policy) {
-        const QString provenance = QString::fromStdString(document->provenance());
-        auto csv = [data, name = metric.name, provenance] {
-            return mapCsv(data, name, provenance);
-        };
-        return std::make_shared<HeadMapFigure>(data, sourceOf(document, std::move(csv)));
-    }
-    auto csv = [document, name = metric.name] {
-        return QString::fromStdString(analysis::headMetricCsv(*document, name));
+    auto csv = [document, metric] {
+        return QString::fromStdString(
+            metric.policyId.empty()
+                ? analysis::headMetricCsv(*document, metric.name)
+                : analysis::policyMetricCsv(*document, metric.policyId, metric.name));
     };
     return std::make_shared<HeadMapFigure>(std::move(data), sourceOf(document, std::move(csv)));
 }

@@ -27,14 +27,12 @@ std::vector<Tick> barTicks(const ColorBar& bar, double length, double spacing) {
     if (bar.range.empty) {
         return {};
     }
-    const int count = std::clamp(static_cast<int>(length / spacing), 2, 8);
-    auto ticks = linearTicks(bar.range.low, bar.range.high, count);
-    if (bar.integers) {
-        std::erase_if(ticks, [](const Tick& tick) {
-            return std::abs(tick.value - std::round(tick.value)) > 1e-9;
-        });
+    int count = std::clamp(static_cast<int>(length / spacing), 2, 8);
+    if (bar.integers) { // steps of at least 1
+        const double span = std::max(bar.range.high - bar.range.low, 1.0);
+        count = static_cast<int>(std::min<double>(count, span));
     }
-    return ticks;
+    return linearTicks(bar.range.low, bar.range.high, count);
 }
 
 double widestLabel(const Theme& theme, const std::vector<Tick>& ticks) {

@@ -79,7 +79,7 @@ void TokenText::paintEvent(QPaintEvent*) {
     for (const qint64 token : {m_hovered, m_selected}) {
         if (const auto index = indexOf(token)) {
             const bool isSelected = token == m_selected;
-            painter.setPen(QPen(theme().accent, isSelected ? 2 : 1));
+            painter.setPen(QPen(theme().accent, isSelected ? 2.5 : 1.5));
             painter.drawRoundedRect(
                 m_layout.boxes[*index].translated(origin).adjusted(-1, -1, 1, 1), 3, 3);
         }

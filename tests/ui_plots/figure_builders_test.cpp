@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Figures of the sample trace, against the formulas it was written from.
+#include "base/error.h"
+#include "support/sample_trace.h"
+#include "ui/plots/figure_builders.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace ecokv::ui {
+
+using analysis::SurvivalMode;
+using ecokv::test::TemporaryFolder;
+
+class BuildersOfSample : public testing::Test {
+protected:
+    SurvivalInput input(const analysis::SurvivalQuery& query) const {
+        return {m_document, query, analysis::survival(*m_document, query)};
+    }
+    /// Cells of a CSV text without its provenance and header lines.
+    static std::vector<QStringList> rowsOf(const QString& csv) {
+        std::vector<QStringList> rows;
+        for (const QString& line : csv.split(QLatin1Char('\n'), Qt::SkipEmptyParts).mid(2)) {
+            rows.push_back(line.split(QLatin1Char(',')));
+        }
+        return rows;
+    }
+
+    TemporaryFolder m_folder;
+    DocumentPtr m_document =
+        analysis::openTrace(ecokv::test::writeSampleTrace(m_folder / "a.ecokv.h5"));
+};
+
+TEST_F(BuildersOfSample, listMetricsOfHeadsBeforeThoseOfPolicies) {
+    std::vector<std::string> names;
+    for (const HeadMetric& metric : headMetrics(*m_document)) {
+        names.push_back(metric.name + metric.policyId);
+        EXPECT_FALSE(metric.label.isEmpty());
+        EXPECT_TRUE(metric.description.endsWith(QLatin1Char('.'))) << metric.name;
+    }
+    EXPECT_EQ(names, (std::vector<std::string>{
+                         "redundancy", "redundancy_cosine", "redundancy_euclid", "anisotropy",
+                         "participation_ratio", "mean_key_norm", "kept_budget0", "output_error0",
+                         "retained_mass0", "kept_budget1", "output_error1", "retained_mass1"}));
+}
+
+TEST_F(BuildersOfSample, headMapHoldsTheMetricRowByRow) {
+    const auto figure = headMapFigure(m_document, {"redundancy", {}, {}, {}});
+    ASSERT_EQ(figure->data().layers, 4);
+    ASSERT_EQ(figure->data().kvHeads, 2);
+    for (int layer = 0; layer < 4; ++layer) {
+        for (int kvHead = 0; kvHead < 2; ++kvHead) {
+            EXPECT_FLOAT_EQ(figure->value({layer, kvHead}),
+                            ecokv::test::sampleRedundancy(layer, kvHead));
+        }
+    }
+    EXPECT_EQ(figure->provenance(),
+              QStringLiteral("sample, prompt of 30 tokens, ecokv budget 13 and 1 more"));
+}
+
+TEST_F(BuildersOfSample, csvTwinsEqualTheFigures) {
+    for (const HeadMetric& metric : headMetrics(*m_document)) {
+        const auto figure = headMapFigure(m_document, metric);
+        const auto rows = rowsOf(figure->csv());
+        ASSERT_EQ(rows.size(), 8U) << metric.name;
+        for (const QStringList& row : rows) {
+            EXPECT_FLOAT_EQ(row[2].toFloat(), figure->value({row[0].toInt(), row[1].toInt()}))
+                << metric.name;
+        }
+    }
+    const auto scatter =
+        analysis::headScatter(*m_document, "0", 1, 1, analysis::DiversityKind::Composite);
+    const auto figure = scatterFigure(m_document, scatter, true);
+    const auto rows = rowsOf(figure->csv());
+    ASSERT_EQ(rows.size(), figure->data().marks.size());
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        const ScatterMark& mark = figure->data().marks[i];
+        EXPECT_EQ(rows[i][0].toLongLong(), mark.token);
+        EXPECT_FLOAT_EQ(rows[i][3].toFloat(), mark.x);
+        EXPECT_FLOAT_EQ(rows[i][4].toFloat(), mark.y);
+        EXPECT_EQ(rows[i][6], QString::number(mark.kept ? 1 : 0));
+    }
+}
+
+TEST_F(BuildersOfSample, policyMetricsBelongToTheirPolicy) {
+    const auto figure = headMapFigure(m_document, {"kept_budget", "1", {}, {}});
+    EXPECT_EQ(figure->value({3, 1}), 9); // the first 5 and the last 4
+    EXPECT_TRUE(figure->title().contains(QStringLiteral("streaming")));
+    EXPECT_THROW(headMapFigure(m_document, {"kept_budget", "5", {}, {}}), Error);
+    EXPECT_THROW(headMapFigure(m_document, {"beauty", {}, {}, {}}), Error);
+}
+
+TEST_F(BuildersOfSample, layersThatWereNotWrittenAreNotMeasured) {
+    ecokv::test::SampleOptions options;
+    options.layersWritten = 2;
+    const DocumentPtr partial =
+        analysis::openTrace(ecokv::test::writeSampleTrace(m_folder / "b.ecokv.h5", options));
+    const auto figure = headMapFigure(partial, {"redundancy", {}, {}, {}});
+    EXPECT_FLOAT_EQ(figure->value({1, 1}), ecokv::test::sampleRedundancy(1, 1));
+    EXPECT_TRUE(std::isnan(figure->value({2, 0})));
+    EXPECT_TRUE(std::isnan(figure->value({3, 1})));
+}
+
+TEST_F(BuildersOfSample, scatterHoldsScoresAndSurvivors) {
+    const auto scatter =
+        analysis::headScatter(*m_document, "0", 2, 1, analysis::DiversityKind::Composite);
+    const auto figure = scatterFigure(m_document, scatter, false);
+    ASSERT_EQ(figure->data().marks.size(), 26U); // the last 4 are protected
+    for (const ScatterMark& mark : figure->data().marks) {
+        EXPECT_FLOAT_EQ(mark.x, ecokv::test::sampleImportance(2, 1, mark.token));
+        EXPECT_FLOAT_EQ(mark.y, ecokv::test::sampleDiversity(2, 1, mark.token));
+        EXPECT_EQ(mark.kept, ecokv::test::sampleKept("0", 2, 1, mark.token));
+    }
+    EXPECT_EQ(figure->data().marks[0].kind, TokenKind::Special);
+    EXPECT_EQ(figure->data().marks[4].kind, TokenKind::Image);
+    EXPECT_TRUE(figure->data().labels[20].contains(QStringLiteral("“w20”")));
+}
+
+TEST_F(BuildersOfSample, survivalShowsThePatchesOfTheHead) {
+    const auto figure = survivalFigure(input({"0", SurvivalMode::Head, 1, 0}), 0);
+    const auto& data = figure->data();
+    ASSERT_EQ(data.patches.size(), 12U);
+    EXPECT_EQ(data.picture.size(), QSize(24, 16));
+    EXPECT_EQ(data.picture.pixelColor(7, 5), QColor(70, 75, 128));
+    EXPECT_FALSE(data.isCount);
+    for (const SurvivalPatch& patch : data.patches) {
+        EXPECT_EQ(patch.share > 0, ecokv::test::sampleKept("0", 1, 0, patch.token));
+    }
+    EXPECT_EQ(data.patches[5].token, 9);
+    EXPECT_NEAR(data.patches[5].box.left(), 6, 1e-5);
+    EXPECT_NEAR(data.patches[5].box.top(), 16.0 / 3, 1e-5);
+    EXPECT_EQ(data.subtitle, QStringLiteral("layer 1, head 0"));
+}
+
+TEST_F(BuildersOfSample, survivalCountsHeads) {
+    const auto figure = survivalFigure(input({"0", SurvivalMode::Count, -1, 0}), 0);
+    EXPECT_TRUE(figure->data().isCount);
+    for (const SurvivalPatch& patch : figure->data().patches) {
+        int kept = 0;
+        for (int layer = 0; layer < 4; ++layer) {
+            for (int kvHead = 0; kvHead < 2; ++kvHead) {
+                kept += ecokv::test::sampleKept("0", layer, kvHead, patch.token) ? 1 : 0;
+            }
+        }
+        EXPECT_FLOAT_EQ(patch.share, static_cast<float>(kept) / 8);
+    }
+}
+
+TEST_F(BuildersOfSample, survivalRefusesAPictureThatIsNotThere) {
+    EXPECT_THROW(survivalFigure(input({"0", SurvivalMode::Head, 0, 0}), 1), Error);
+}
+
+TEST_F(BuildersOfSample, thumbnailsAreDrawnOnlyWithoutTiles) {
+    auto document = std::make_shared<analysis::TraceDocument>(*m_document);
+    auto& role = document->prompt->patchRole;
+    std::fill(role.begin() + 4, role.begin() + 8, std::uint8_t{3});
+    m_document = document;
+    EXPECT_EQ(survivalFigure(input({"0", SurvivalMode::Head, 0, 0}), 0)->data().patches.size(), 8U);
+    std::fill(role.begin() + 4, role.begin() + 16, std::uint8_t{3});
+    EXPECT_EQ(survivalFigure(input({"0", SurvivalMode::Head, 0, 0}), 0)->data().patches.size(),
+              12U);
+}
+
+TEST_F(BuildersOfSample, textGathersTheTokensOfAPicture) {
+    const auto figure = tokenTextFigure(input({"1", SurvivalMode::Head, 0, 0}));
+    const auto& tokens = figure->data().tokens;
+    ASSERT_EQ(tokens.size(), 30U - 12 + 1);
+    EXPECT_EQ(tokens[0].kind, TokenKind::Special);
+    EXPECT_EQ(tokens[4].runLength, 12);
+    EXPECT_TRUE(tokens[4].text.contains(QStringLiteral("1 of 12"))); // token 4 of the first 5
+    EXPECT_FLOAT_EQ(tokens[4].share, 1.0F / 12);
+    EXPECT_EQ(tokens[5].token, 16);
+    EXPECT_EQ(tokens[5].share, 0);
+    EXPECT_EQ(tokens.back().share, 1);
+}
+
+TEST_F(BuildersOfSample, tokensAreNamedByTextOrPatch) {
+    EXPECT_EQ(tokenLabel(*m_document, 0), QStringLiteral("“<s>”"));
+    EXPECT_EQ(tokenLabel(*m_document, 6), QStringLiteral("image 1, patch 2"));
+    EXPECT_EQ(tokenLabel(*m_document, 300), QStringLiteral("token 300"));
+}
+
+TEST(DescribeScope, saysLayerHeadAndMode) {
+    EXPECT_EQ(describeScope({"0", SurvivalMode::Head, 3, 1}), QStringLiteral("layer 3, head 1"));
+    EXPECT_EQ(describeScope({"0", SurvivalMode::Union, 3, 0}),
+              QStringLiteral("layer 3, kept by any head"));
+    EXPECT_EQ(describeScope({"0", SurvivalMode::Intersection, -1, 0}),
+              QStringLiteral("all layers, kept by every head"));
+    EXPECT_EQ(describeScope({"0", SurvivalMode::Count, -1, 0}),
+              QStringLiteral("all layers, share of heads"));
+}
+
+} // namespace ecokv::ui

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "base/error.h"
+#include "support/sample_trace.h"
+#include "ui/plots/render_recipe.h"
+
+#include <gtest/gtest.h>
+
+#include <QFile>
+#include <QImage>
+
+#include <fstream>
+
+namespace ecokv::ui {
+
+using ecokv::test::TemporaryFolder;
+
+class RecipeOfSample : public testing::Test {
+protected:
+    std::vector<std::filesystem::path> render(const std::string& json) {
+        std::ofstream(m_folder / "recipe.json") << json;
+        return renderRecipe({m_folder / "recipe.json", m_trace, m_folder / "out", {}});
+    }
+    /// The message of the error a recipe ends in.
+    std::string complaint(const std::string& json) {
+        try {
+            render(json);
+        } catch (const Error& error) {
+            return error.message() + " " + error.advice();
+        }
+        return "nothing was refused";
+    }
+    std::string complaintOfFigure(const std::string& fields) {
+        return complaint(R"({"figures": [{)" + fields + "}]}");
+    }
+    QImage imageOf(const std::string& name) const {
+        return QImage(QString::fromStdString((m_folder / "out" / name).string()));
+    }
+
+    TemporaryFolder m_folder;
+    std::filesystem::path m_trace = ecokv::test::writeSampleTrace(m_folder / "sample.ecokv.h5");
+};
+
+TEST_F(RecipeOfSample, drawsEveryKindInEveryFormat) {
+    const auto written = render(R"({"figures": [
+        {"kind": "head-map", "metric": "redundancy", "file": "a.png", "width": 400, "height": 300,
+         "scale": 1.5, "theme": "dark"},
+        {"kind": "head-map", "metric": "kept_budget", "policy": "streaming", "file": "b.svg"},
+        {"kind": "survival", "policy": "0", "layer": 1, "head": 1, "mode": "head", "file": "c.pdf"},
+        {"kind": "survival", "mode": "count", "layer": -1, "image": 0, "file": "d.png"},
+        {"kind": "scatter", "layer": 2, "head": 0, "diversity": "cosine", "file": "e.svg"},
+        {"kind": "tokens", "mode": "union", "file": "f.png"},
+        {"kind": "scatter", "layer": 2, "head": 0, "file": "g.csv"}]})");
+    ASSERT_EQ(written.size(), 7U);
+    for (const auto& path : written) {
+        EXPECT_GT(std::filesystem::file_size(path), 200U) << path;
+    }
+    EXPECT_EQ(written[2], m_folder / "out" / "c.pdf");
+    EXPECT_EQ(imageOf("a.png").size(), QSize(600, 450));
+    EXPECT_LT(imageOf("a.png").pixelColor(1, 1).red(), 60); // dark
+    EXPECT_EQ(imageOf("d.png").size(), QSize(2400, 1600));
+}
+
+TEST_F(RecipeOfSample, reportsProgress) {
+    std::ofstream(m_folder / "recipe.json")
+        << R"({"figures": [{"kind": "head-map", "file": "a.csv"},
+                           {"kind": "head-map", "file": "b.csv"}]})";
+    std::vector<std::int64_t> done;
+    renderRecipe(
+        {m_folder / "recipe.json", m_trace, m_folder / "out", [&](const Progress& progress) {
+             EXPECT_EQ(progress.total, 2);
+             done.push_back(progress.done);
+         }});
+    EXPECT_EQ(done, (std::vector<std::int64_t>{1, 2}));
+}
+
+TEST_F(RecipeOfSample, findsItsOwnTraceBesideIt) {
+    m_trace.clear();
+    EXPECT_EQ(render(R"({"trace": "sample.ecokv.h5",
+                         "figures": [{"kind": "head-map", "file": "a.csv"}]})")
+                  .size(),
+              1U);
+    EXPECT_NE(complaint(R"({"figures": [{"kind": "head-map", "file": "a.csv"}]})").find("--trace"),
+              std::string::npos);
+}
+
+TEST_F(RecipeOfSample, shippedDemoRecipeWorks) {
+    const auto demo =
+        std::filesystem::path(ECOKV_SOURCE_DIR) / "resources" / "recipes" / "demo.json";
+    const auto written = renderRecipe({demo, m_trace, m_folder / "out", {}});
+    EXPECT_GE(written.size(), 4U);
+    EXPECT_FALSE(imageOf("redundancy.png").isNull());
+    EXPECT_FALSE(imageOf("survival.png").isNull());
+    EXPECT_FALSE(imageOf("importance-diversity.png").isNull());
+}
+
+TEST_F(RecipeOfSample, complaintsNameTheFieldAndWhatItTakes) {
+    const struct {
+        std::string fields, field, help;
+    } cases[] = {
+        {R"("file": "a.png")", "\"kind\"", "head-map"},
+        {R"("kind": "pie", "file": "a.png")", "\"kind\"", "scatter"},
+        {R"("kind": "head-map")", "\"file\"", ".svg"},
+        {R"("kind": "head-map", "file": "a.gif")", "\"file\"", ".png"},
+        {R"("kind": "head-map", "file": "../a.png")", "\"file\"", "without folders"},
+        {R"("kind": "head-map", "file": "a.png", "metric": "beauty")", "\"metric\"", "anisotropy"},
+        {R"("kind": "head-map", "file": "a.png", "metric": 3)", "\"metric\"", "quotes"},
+        {R"("kind": "scatter", "file": "a.png", "layer": 4)", "\"layer\"", "0 to 3"},
+        {R"("kind": "scatter", "file": "a.png", "layer": 1.5)", "\"layer\"", "whole number"},
+        {R"("kind": "scatter", "file": "a.png", "head": 2)", "\"head\"", "0 to 1"},
+        {R"("kind": "survival", "file": "a.png", "mode": "all")", "\"mode\"", "intersection"},
+        {R"("kind": "survival", "file": "a.png", "layer": -1)", "\"layer\"", "0 to 3"},
+        {R"("kind": "survival", "file": "a.png", "image": 1)", "\"image\"", "0 to 0"},
+        {R"("kind": "survival", "file": "a.png", "policy": "snapkv")", "\"policy\"", "streaming"},
+        {R"("kind": "head-map", "file": "a.png", "width": 5)", "\"width\"", "100 to 20000"},
+        {R"("kind": "head-map", "file": "a.png", "scale": 0)", "\"scale\"", "0.25 to 8.0"},
+        {R"("kind": "head-map", "file": "a.png", "theme": "pink")", "\"theme\"", "dark"},
+        {R"("kind": "head-map", "file": "a.png", "colour": "x")", "\"colour\"", "Known fields"},
+    };
+    for (const auto& wrong : cases) {
+        const std::string text = complaintOfFigure(wrong.fields);
+        EXPECT_NE(text.find("figures[0]"), std::string::npos) << text;
+        EXPECT_NE(text.find(wrong.field), std::string::npos) << text;
+        EXPECT_NE(text.find(wrong.help), std::string::npos) << text;
+    }
+}
+
+TEST_F(RecipeOfSample, complaintsNameTheFile) {
+    EXPECT_NE(complaint("{ nonsense").find("recipe.json is not JSON"), std::string::npos);
+    EXPECT_NE(complaint("[]").find("\"figures\""), std::string::npos);
+    EXPECT_NE(complaint(R"({"figures": []})").find("\"figures\""), std::string::npos);
+    EXPECT_NE(complaint(R"({"figures": [3]})").find("figures[0]"), std::string::npos);
+    EXPECT_NE(complaint(R"({"trace": 3, "figures": [{}]})").find("\"trace\""), std::string::npos);
+    EXPECT_THROW(renderRecipe({m_folder / "none.json", m_trace, m_folder / "out", {}}), Error);
+}
+
+} // namespace ecokv::ui
