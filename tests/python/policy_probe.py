@@ -50,9 +50,10 @@ def probe(folder: Path, layer: Layer, *policies: str) -> list[dict[str, Any]]:
     return results
 
 
-def assert_same_choice(kept: list[int], score: Array, protected: set[int], budget: int) -> None:
+def assert_same_choice(kept: list[int], score: Array, protected: set[int], budget: int,
+                       tie: float = 1e-6) -> None:
     """`kept` holds the protected tokens and the best others by `score` [token]; tokens whose score
-    equals the border within 1e-6 of the range may be exchanged."""
+    equals the border within the share `tie` of the range may be exchanged."""
     assert len(kept) == budget and sorted(set(kept)) == kept
     assert protected <= set(kept)
     candidates = [t for t in range(len(score)) if t not in protected]
@@ -62,6 +63,6 @@ def assert_same_choice(kept: list[int], score: Array, protected: set[int], budge
         assert set(kept) - protected == expected
         return
     border = score[order[len(expected) - 1]]
-    tolerance = 1e-6 * (score[order[0]] - score[order[-1]])
+    tolerance = tie * (score[order[0]] - score[order[-1]])
     for token in expected ^ (set(kept) - protected):
         assert abs(score[token] - border) <= tolerance, f"token {token} is no tie of the border"

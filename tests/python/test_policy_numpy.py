@@ -89,6 +89,9 @@ def test_scores_and_kept_sets_follow_the_definition(tmp_path: Path, case: Case, 
     result = probe(tmp_path, layer, text)[0]
     assert (result["window"], result["recent"], result["sink"]) == (window, recent, sink)
     span = slice(sink, 97 - recent)
+    # Cosines near 1 are fp32 and minmax stretches them: in the redundant heads here they spread over
+    # 0.015, so one last bit (6e-8) is 4e-6 of the diversity. A few such bits are allowed.
+    tolerance = 3e-5 if shift > 5 else 1e-5
     for head in range(3):
         if beta is None:  # snapkv: r = 0
             expected = pooled(window_attention(layer, head, window)[span], 5, mode)
@@ -96,13 +99,13 @@ def test_scores_and_kept_sets_follow_the_definition(tmp_path: Path, case: Case, 
             expected = expected_score(layer, head, window, span, alpha=alpha, beta=beta, mode=mode,
                                       vnorm=vnorm)
         score = np.array([np.nan if s is None else s for s in result["score"][head]])
-        np.testing.assert_allclose(score[span], expected, rtol=0, atol=1e-5 * expected.max())
+        np.testing.assert_allclose(score[span], expected, rtol=0, atol=tolerance * expected.max())
         assert np.isnan(score[:sink]).all() and np.isnan(score[97 - recent:]).all()
         whole = np.full(97, np.inf)
         whole[span] = expected
         protected = set(range(sink)) | set(range(97 - recent, 97))
         budget = int(text.split("budget=")[1].split(",")[0])
-        assert_same_choice(result["kept"][head], whole, protected, budget)
+        assert_same_choice(result["kept"][head], whole, protected, budget, tie=tolerance)
 
 
 @pytest.mark.parametrize("shift", [0.0, 1.0, 6.0])
