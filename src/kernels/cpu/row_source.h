@@ -5,6 +5,7 @@
 #include "base/tensor_view.h"
 #include "kernels/device_memory.h"
 
+#include <algorithm>
 #include <cstdint>
 
 namespace ecokv::kernels::cpu {
@@ -27,10 +28,12 @@ inline std::int64_t paddedDim(std::int64_t dim) {
     return (dim + 15) / 16 * 16;
 }
 
-/// Zeroed, 64-byte aligned host array.
+enum class Contents : std::uint8_t { Zero, Any };
+
+/// 64-byte aligned host array.
 template <class T> class Scratch {
 public:
-    explicit Scratch(std::int64_t count);
+    explicit Scratch(std::int64_t count, Contents contents = Contents::Zero);
 
     T* data() const { return static_cast<T*>(m_buffer.data()); }
     T* slot(std::int64_t index, std::int64_t size) const { return data() + index * size; }
@@ -40,10 +43,10 @@ private:
 };
 
 template <class T>
-Scratch<T>::Scratch(std::int64_t count)
+Scratch<T>::Scratch(std::int64_t count, Contents contents)
     : m_buffer(static_cast<std::size_t>(count) * sizeof(T), {}) {
-    for (std::int64_t i = 0; i < count; ++i) {
-        data()[i] = T{};
+    if (contents == Contents::Zero) {
+        std::fill_n(data(), count, T{});
     }
 }
 

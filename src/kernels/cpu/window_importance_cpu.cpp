@@ -2,6 +2,7 @@
 // Query rows of a KV head go in chunks of at most 64, tokens in tiles of 128 on threads. Memory is
 // one fp32 weight per chunk row and token, whatever the window and the group are.
 #include "kernels/backends.h"
+#include "kernels/cpu/pair_product.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/window_tiles.h"
 #include "kernels/row_access.h"
@@ -34,10 +35,12 @@ public:
           m_rows(input.queries.shape[0] / input.keys.shape[0] * m_window),
           m_chunk(chunkRows(m_rows)), m_tiles((m_tokens + kTileTokens - 1) / kTileTokens),
           m_lastPositions(lastPositions(input.keyPositions, m_tokens)),
-          m_rowPositions(static_cast<std::size_t>(m_chunk)), m_queries(paddedRows(m_chunk) * m_dim),
-          m_weights(m_tiles * paddedRows(m_chunk) * kTileTokens), m_peaks(m_tiles * m_chunk),
-          m_totals(m_tiles * m_chunk), m_factors(m_tiles * m_chunk),
-          m_packed(maxThreads() * paddedDim(m_dim) * kTileTokens),
+          m_rowPositions(static_cast<std::size_t>(m_chunk)), m_usePairs(canUsePairs(input)),
+          m_queries(paddedRows(m_chunk) * m_dim),
+          m_queryPairs(m_usePairs ? paddedRows(m_chunk) * m_dim / 2 : 0),
+          m_weights(m_tiles * paddedRows(m_chunk) * kTileTokens, Contents::Any),
+          m_peaks(m_tiles * m_chunk), m_totals(m_tiles * m_chunk), m_factors(m_tiles * m_chunk),
+          m_packed(maxThreads() * paddedDim(m_dim) * kTileTokens, Contents::Any),
           m_keyRows(maxThreads() * paddedDim(m_dim) * 4) {}
 
     void run() {
@@ -66,6 +69,7 @@ private:
             tile.begin = t * kTileTokens;
             tile.end = std::min(tile.begin + kTileTokens, m_tokens);
             tile.queries = m_queries.data();
+            tile.queryPairs = m_usePairs ? m_queryPairs.data() : nullptr;
             tile.rows = rows;
             tile.scale = m_input.scale;
             tile.rowPositions = m_rowPositions.data();
@@ -98,11 +102,32 @@ private:
             readRowAsIs(m_input.queries, kvHead * group + row / m_window, row % m_window,
                         query.data());
             m_rowPositions[static_cast<std::size_t>(r)] = m_input.queryPositions[row % m_window];
+            if (m_usePairs) {
+                packPairs(query, r);
+                continue;
+            }
             float* to = m_queries.data() + r / kPanelRows * m_dim * kPanelRows + r % kPanelRows;
             for (std::int64_t k = 0; k < m_dim; ++k) {
                 to[k * kPanelRows] = query[static_cast<std::size_t>(k)];
             }
         }
+    }
+
+    /// Row `r` of the chunk as pairs of bf16, [panel, dim / 2, kPanelRows].
+    void packPairs(const std::vector<float>& query, std::int64_t r) {
+        std::uint32_t* to =
+            m_queryPairs.data() + r / kPanelRows * m_dim / 2 * kPanelRows + r % kPanelRows;
+        for (std::size_t k = 0; k < query.size(); k += 2) {
+            const std::uint32_t low = floatToBf16(query[k]); // exact: the query is bf16
+            const std::uint32_t high = floatToBf16(query[k + 1]);
+            to[static_cast<std::int64_t>(k) / 2 * kPanelRows] = low | high << 16;
+        }
+    }
+
+    static bool canUsePairs(const WindowImportanceInput& input) {
+        const std::int64_t dim = input.keys.shape[2];
+        return input.keys.dtype == DType::BF16 && input.queries.dtype == DType::BF16 &&
+               dim % 8 == 0 && dim <= 2 * kLongestPairRow && hasPairProducts();
     }
 
     /// Factors that bring each tile's weights to the row's softmax, divided by the number of rows.
@@ -135,9 +160,11 @@ private:
     const WindowImportanceInput& m_input;
     float* m_importance;
     std::int64_t m_tokens, m_dim, m_window, m_rows, m_chunk, m_tiles;
-    std::vector<std::int64_t> m_lastPositions;   ///< [tile]
-    std::vector<std::int64_t> m_rowPositions;    ///< [row]
+    std::vector<std::int64_t> m_lastPositions; ///< [tile]
+    std::vector<std::int64_t> m_rowPositions;  ///< [row]
+    bool m_usePairs;
     Scratch<float> m_queries;                    ///< [panel, dim, kPanelRows]
+    Scratch<std::uint32_t> m_queryPairs;         ///< [panel, dim / 2, kPanelRows]
     Scratch<float> m_weights;                    ///< [tile, row, kTileTokens]
     Scratch<float> m_peaks, m_totals, m_factors; ///< [tile, row]
     Scratch<float> m_packed, m_keyRows;          ///< per thread

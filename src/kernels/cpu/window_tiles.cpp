@@ -6,6 +6,7 @@
 
 #include <hwy/contrib/math/math-inl.h>
 
+#include "kernels/cpu/pair_product.h"
 #include "kernels/cpu/window_tiles.h"
 
 #include <cstring>
@@ -166,8 +167,15 @@ HWY_INLINE void Exponentiate(float scale, float* HWY_RESTRICT row, float& peak, 
 }
 
 void AttendTile(const WindowTile& tile, const TileWeights& out) {
-    PackKeys(tile);
-    MultiplyTile(tile, out.weights);
+    if (tile.queryPairs != nullptr) {
+        multiplyPairs({tile.keys, tile.begin, tile.end, tile.queryPairs,
+                       paddedRows(tile.rows) / kPanelRows,
+                       reinterpret_cast<std::uint32_t*>(tile.packed)},
+                      out.weights);
+    } else {
+        PackKeys(tile);
+        MultiplyTile(tile, out.weights);
+    }
     const bool whole = tile.allVisible && tile.end - tile.begin == kTileTokens;
     for (int64_t row = 0; row < tile.rows; ++row) {
         float* logits = out.weights + row * kTileTokens;

@@ -19,9 +19,10 @@ inline std::int64_t paddedRows(std::int64_t rows) {
 
 struct WindowTile {
     RowSource keys;
-    std::int64_t begin = 0;         ///< first token
-    std::int64_t end = 0;           ///< one past the last, at most kTileTokens later
-    const float* queries = nullptr; ///< [panel, dim, kPanelRows], zero rows at the end
+    std::int64_t begin = 0;                    ///< first token
+    std::int64_t end = 0;                      ///< one past the last, at most kTileTokens later
+    const float* queries = nullptr;            ///< [panel, dim, kPanelRows]
+    const std::uint32_t* queryPairs = nullptr; ///< [panel, dim / 2, kPanelRows]: use pair products
     std::int64_t rows = 0;
     float scale = 1.0F;
     const std::int64_t* rowPositions = nullptr; ///< [row] true position of the query
