@@ -31,9 +31,14 @@ private:
     PromptBuilder(const ModelConfig& config, Tokenizer tokenizer, ImageProcessorConfig processor,
                   std::optional<ChatTemplate> chatTemplate);
 
+    using Boxes = std::vector<std::array<float, 4>>; ///< [image token of one picture]
+
     std::string promptText(const PromptRequest& request, Prompt& prompt) const;
-    void addPictures(const PromptRequest& request, Prompt& prompt) const;
-    void addTokens(const std::vector<TokenId>& ids, Prompt& prompt) const;
+    /// Boxes of every picture, in order.
+    std::vector<Boxes> addPictures(const PromptRequest& request, Prompt& prompt) const;
+    void addTokens(const std::vector<TokenId>& ids, const std::vector<Boxes>& boxes,
+                   Prompt& prompt) const;
+    Boxes patchBoxes(const ProcessedImage& image) const;
 
     ModelConfig m_config;
     Tokenizer m_tokenizer;

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "model/image/image_decoder.h"
+
+#include "base/error.h"
+#include "model/image/orientation.h"
+#include "model/image/raw_image.h"
+#include "model/sha256.h"
+#include "model/weights/mapped_file.h"
+
+#include <array>
+#include <string_view>
+
+#include <fmt/format.h>
+
+namespace ecokv::model {
+
+namespace {
+
+struct Format {
+    std::string_view name;
+    std::string_view magic;
+    std::size_t offset = 0; ///< where `magic` stands
+    RawImage (*decode)(const ImageSource&) = nullptr;
+};
+
+using namespace std::string_view_literals;
+
+constexpr std::array kFormats{
+    Format{"JPEG", "\xff\xd8\xff"sv, 0, decodeJpeg},
+    Format{"PNG", "\x89PNG\r\n\x1a\n"sv, 0, decodePng},
+    Format{"WebP", "WEBP"sv, 8, decodeWebp},
+    Format{"GIF", "GIF8"sv},
+    Format{"BMP", "BM"sv},
+    Format{"TIFF", "II*\0"sv},
+    Format{"TIFF", "MM\0*"sv},
+    Format{"HEIC or AVIF", "ftyp"sv, 4},
+    Format{"JPEG 2000", "jP  "sv, 4},
+    Format{"JPEG XL", "\xff\x0a"sv},
+    Format{"PDF", "%PDF"sv},
+    Format{"Git LFS pointer", "version https://git-lfs"sv},
+    Format{"SVG or web page", "<"sv},
+};
+
+const Format* recognise(std::string_view head) {
+    for (const Format& format : kFormats) {
+        if (head.size() > format.offset && head.substr(format.offset).starts_with(format.magic)) {
+            return &format;
+        }
+    }
+    return nullptr;
+}
+
+RawImage decodeBytes(const ImageSource& source) {
+    constexpr const char* kAdvice = "Supported are JPEG, PNG and WebP.";
+    if (source.bytes.empty()) {
+        throwBadInput(fmt::format("The picture {} is empty.", source.name), kAdvice);
+    }
+    const auto* text = reinterpret_cast<const char*>(source.bytes.data());
+    const Format* format = recognise({text, std::min<std::size_t>(source.bytes.size(), 64)});
+    if (format == nullptr) {
+        throwBadInput(fmt::format("The file {} is not a picture in a known format.", source.name),
+                      kAdvice);
+    }
+    if (format->decode == nullptr) {
+        throwBadInput(
+            fmt::format("The file {} is a {}, which is not supported.", source.name, format->name),
+            kAdvice);
+    }
+    return format->decode(source);
+}
+
+} // namespace
+
+void checkPictureSize(const std::string& name, std::int64_t width, std::int64_t height) {
+    if (width < 1 || height < 1) {
+        throwBadInput(fmt::format("The picture {} has no pixels ({} x {}).", name, width, height));
+    }
+    if (width > kMaxPicturePixels / height) {
+        throwBadInput(fmt::format("The picture {} has {} x {} pixels; at most {} million are read.",
+                                  name, width, height, kMaxPicturePixels / 1'000'000),
+                      "Scale it down first; the model sees a much smaller one anyway.");
+    }
+}
+
+Picture decodePicture(std::span<const std::byte> bytes, const std::string& name,
+                      const DecodeOptions& options, std::vector<std::string>& notes) {
+    RawImage image = decodeBytes({bytes, name});
+    notes.insert(notes.end(), image.notes.begin(), image.notes.end());
+    Picture picture;
+    picture.path = name;
+    if (options.applyOrientation) {
+        picture.orientation = readOrientation(image.exif, name, notes);
+        applyOrientation(image, picture.orientation);
+    }
+    Sha256 hash;
+    hash.update(bytes);
+    picture.sha256 = hash.hex();
+    picture.width = image.width;
+    picture.height = image.height;
+    picture.pixels = std::move(image.pixels);
+    return picture;
+}
+
+Picture decodePicture(const std::filesystem::path& path, const DecodeOptions& options,
+                      std::vector<std::string>& notes) {
+    const auto file = MappedFile::open(path);
+    return decodePicture(file->bytes(), path.string(), options, notes);
+}
+
+} // namespace ecokv::model
