@@ -52,8 +52,7 @@ std::unique_ptr<Model> LlavaModel::open(const std::filesystem::path& folder,
 
 LlavaModel::LlavaModel(Files files, const LoadOptions& options)
     : m_config(std::move(files.config)), m_checkpoint(std::move(files.checkpoint)),
-      m_promptBuilder(std::move(files.promptBuilder)), m_device(options.device),
-      m_threads(options.threads) {
+      m_promptBuilder(std::move(files.promptBuilder)), m_device(options.device) {
     const auto& chatTemplate = m_promptBuilder.chatTemplate();
     m_info =
         makeModelInfo(files.folder, {.config = m_config,
@@ -65,6 +64,7 @@ LlavaModel::LlavaModel(Files files, const LoadOptions& options)
                                   .stored = m_info.storedDType,
                                   .weightBytes = m_info.weightBytes,
                                   .device = m_device});
+    m_threads = resolveThreads(options.threads, m_info.parameters);
     loadWeights(options);
 }
 
@@ -80,8 +80,8 @@ void LlavaModel::loadWeights(const LoadOptions& options) {
                       LlamaDecoder::Names{.prefix = "model.language_model.", .head = "lm_head"},
                       loader, computeOptions(m_dtype, m_device));
     loader.finish(m_info.path);
-    log()->info("{} computes in {} (stored in {}) with {} threads.", m_info.name,
-                dtypeName(m_dtype), dtypeName(m_info.storedDType), resolveThreads(m_threads));
+    log()->info("{} computes in {} (stored in {}) with {} thread(s).", m_info.name,
+                dtypeName(m_dtype), dtypeName(m_info.storedDType), m_threads);
 }
 
 cache::CacheShape LlavaModel::cacheShape() const {

@@ -57,7 +57,7 @@ private:
     std::vector<TokenId> m_endTokens;
     Device m_device;
     DType m_dtype = DType::F32;
-    int m_threads = 0;
+    int m_threads = 1;
     std::optional<ClipVisionTower> m_tower;
     std::optional<ProjectorMlp> m_projector;
     std::optional<LlamaDecoder> m_decoder;

@@ -20,6 +20,7 @@ namespace ecokv::model {
 
 namespace {
 
+constexpr std::int64_t kParallelParameters = 16'000'000;
 constexpr std::int64_t kSmallModelBytes = std::int64_t{1} << 30;
 
 /// Folder of the LibTorch that is linked, so that its CUDA half is taken from the same build.
@@ -77,15 +78,18 @@ bool cpuHasBf16() {
 TorchScope::TorchScope(int threads) {
     // Setting before anything asks LibTorch for its count: asking initialises OpenMP (F165).
     thread_local int current = 0;
-    if (const int wanted = resolveThreads(threads); wanted != current) {
-        at::set_num_threads(wanted);
-        current = wanted;
+    if (threads != current) {
+        at::set_num_threads(threads);
+        current = threads;
     }
 }
 
-int resolveThreads(int asked) {
+int resolveThreads(int asked, std::int64_t parameters) {
     if (asked > 0) {
         return asked;
+    }
+    if (parameters < kParallelParameters) {
+        return 1;
     }
     cpu_set_t cpus;
     CPU_ZERO(&cpus);

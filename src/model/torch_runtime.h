@@ -15,14 +15,16 @@ namespace ecokv::model {
 /// threads belong to a thread, not to the process (field cases F164 to F166).
 class TorchScope {
 public:
-    explicit TorchScope(int threads);
+    explicit TorchScope(int threads); ///< a resolved number, 1 or more
 
 private:
     c10::InferenceMode m_inference;
 };
 
-/// `asked`, or the cores this process may run on when it is 0 or less.
-int resolveThreads(int asked);
+/// `asked` if it is positive; else one thread for a small model, whose layers are too short to
+/// share out (waiting at the end of each costs more than the work, and very much more on a busy
+/// machine), and every core this process may run on for others.
+int resolveThreads(int asked, std::int64_t parameters);
 
 /// Makes `device` usable or throws Error{BadInput} saying what was built, what was found and what
 /// to do (field case F161). Nothing to do for the CPU.

@@ -48,8 +48,14 @@ TEST(TorchRuntime, theThreadCountHoldsInEveryThreadThatRunsTheModel) {
     });
     worker.join();
     EXPECT_EQ(elsewhere, 1);
-    EXPECT_GE(resolveThreads(0), 1);
-    EXPECT_EQ(resolveThreads(3), 3);
+}
+
+TEST(TorchRuntime, onlyModelsWorthSharingOutGetEveryCoreUnasked) {
+    const int cores = static_cast<int>(std::thread::hardware_concurrency());
+    EXPECT_EQ(resolveThreads(0, 2'000'000), 1);
+    EXPECT_GE(resolveThreads(0, 135'000'000), 1);
+    EXPECT_LE(resolveThreads(0, 135'000'000), cores);
+    EXPECT_EQ(resolveThreads(3, 2'000'000), 3);
 }
 
 /// Field case F166: the guard belongs to a thread too.
