@@ -111,7 +111,7 @@ TEST(Export, svgOfAPictureHoldsThePictureAndVectorPatches) {
     const QByteArray svg = renderSvg(*survival(), {});
     EXPECT_EQ(svg.count("<image"), 1);
     EXPECT_GT(svg.count("<polyline") + svg.count("<line") + svg.count("<path"), 20); // hatching
-    EXPECT_TRUE(svg.contains("evicted (1 patches)"));
+    EXPECT_TRUE(svg.contains("evicted: 1"));
 }
 
 TEST(Export, svgLooksLikeThePng) {

@@ -74,6 +74,8 @@ TEST(Text, isElidedNotCut) {
 TEST(Text, readableOnPicksTheStrongerContrast) {
     EXPECT_EQ(readableOn(QColor(0xfde725)), QColor(0x111111));
     EXPECT_EQ(readableOn(QColor(0x440154)), QColor(0xffffff));
+    // Green of viridis: 7.0 to 1 with black, 3.0 to 1 with white.
+    EXPECT_EQ(readableOn(QColor(0x25ac82)), QColor(0x111111));
 }
 
 TEST(ShortNumber, isShortInEveryMagnitude) {

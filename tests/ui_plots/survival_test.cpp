@@ -126,14 +126,34 @@ TEST(Survival, countColoursPaperExactlyAsTheColourBarSays) {
     EXPECT_GE(test::colorsIn(image, QRect(3, 3, 14, 34)).size(), 2U); // evicted: hatched
 }
 
-TEST(Survival, countKeepsInkReadable) {
-    QImage picture = plain(40, 40, Qt::white);
-    picture.setPixelColor(20, 20, Qt::black);
-    auto data = gridOf(picture, 1, 1, {1});
-    data.isCount = true;
-    const QImage image = pictureOf(SurvivalFigure(data, {}));
-    EXPECT_LT(test::brightness(image.pixelColor(20, 20)),
-              0.4 * test::brightness(image.pixelColor(10, 10)));
+TEST(Survival, countKeepsInkReadableOnLightAndDarkPaper) {
+    const struct {
+        QColor paper, ink;
+    } cases[] = {{Qt::white, Qt::black}, {QColor(20, 20, 30), QColor(200, 200, 190)}};
+    for (const auto& colors : cases) {
+        QImage picture = plain(40, 40, colors.paper);
+        picture.setPixelColor(20, 20, colors.ink);
+        auto data = gridOf(picture, 1, 1, {1});
+        data.isCount = true;
+        const QImage image = pictureOf(SurvivalFigure(data, {}));
+        EXPECT_EQ(image.pixelColor(10, 10), colorAt(ColorMap::Cividis, 1));
+        EXPECT_LT(test::brightness(image.pixelColor(20, 20)),
+                  0.4 * test::brightness(image.pixelColor(10, 10)));
+    }
+}
+
+TEST(Survival, wantsTheHeightThatFitsThePicture) {
+    const SurvivalFigure wide(gridOf(gradient(300, 100), 1, 1, {1}), {});
+    const Theme theme = Theme::light();
+    const double height = wide.preferredHeight(600, theme);
+    EXPECT_NEAR(wide.pictureRect(QRectF(0, 0, 600, height), theme).width(), 600, 1);
+    EXPECT_LT(height, 300);
+    ExportOptions options;
+    options.width = 640;
+    options.scale = 1;
+    EXPECT_LT(renderImage(wide, options).height(), 360);
+    options.height = 700; // asked for: taken
+    EXPECT_EQ(renderImage(wide, options).height(), 700);
 }
 
 TEST(Survival, picturesKeepTheirProportions) {
@@ -177,8 +197,8 @@ TEST(Survival, whatTheProcessorCroppedIsDimmedButNotHatched) {
 TEST(Survival, legendCountsPatches) {
     const SurvivalFigure figure(gridOf(gradient(40, 40), 2, 2, {1, 0, 0, 0}), {});
     const QByteArray svg = renderSvg(figure, {});
-    EXPECT_TRUE(svg.contains("kept (1 patches)"));
-    EXPECT_TRUE(svg.contains("evicted (3 patches)"));
+    EXPECT_TRUE(svg.contains("kept: 1 of 4 patches"));
+    EXPECT_TRUE(svg.contains("evicted: 3"));
     EXPECT_FALSE(svg.contains("not seen"));
 }
 

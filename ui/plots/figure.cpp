@@ -3,7 +3,11 @@
 
 namespace ecokv::ui {
 
-double Figure::heightForWidth(double, const Theme&) const {
+double Figure::preferredHeight(double, const Theme&) const {
+    return 0;
+}
+
+double Figure::minimumHeight(double, const Theme&) const {
     return 0;
 }
 

@@ -30,8 +30,10 @@ public:
     /// Draws everything but the background inside `area`; resolution-independent.
     virtual void paint(QPainter& painter, const QRectF& area, const Theme& theme) const = 0;
     virtual QString title() const = 0;
-    /// Height the figure wants at this width; 0 = takes what it gets.
-    virtual double heightForWidth(double width, const Theme& theme) const;
+    /// Height at which nothing is empty or squeezed at this width; 0 = any will do.
+    virtual double preferredHeight(double width, const Theme& theme) const;
+    /// Height below which something would be cut at this width; 0 = never.
+    virtual double minimumHeight(double width, const Theme& theme) const;
 
     const QString& provenance() const { return m_source.provenance; }
     /// The data behind the figure as CSV, "" if there is none.

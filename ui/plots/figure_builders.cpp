@@ -139,6 +139,10 @@ std::shared_ptr<const SurvivalFigure> survivalFigure(const SurvivalInput& input,
         addPatches(true);
     }
     data.subtitle = describeScope(input.query);
+    if (document.images.size() > 1) {
+        data.subtitle +=
+            Builders::tr(" · image %1 of %2").arg(imageIndex + 1).arg(document.images.size());
+    }
     auto csv = [document = input.document, query = input.query] {
         return QString::fromStdString(analysis::survivalCsv(*document, query));
     };

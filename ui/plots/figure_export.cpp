@@ -19,6 +19,7 @@ namespace ecokv::ui {
 namespace {
 
 constexpr double kSheetMargin = 20.0;
+constexpr double kUsualAspect = 1.5;
 constexpr int kPixelsPerInch = 96;
 constexpr int kPdfResolution = 1200;
 
@@ -26,15 +27,23 @@ QString tr(const char* text) {
     return QCoreApplication::translate("FigureExport", text);
 }
 
-/// The height asked for, or what the figure needs if that is more.
+/// The height asked for or what suits the figure, and never less than it needs.
 int sheetHeight(const Figure& figure, const ExportOptions& options) {
-    const double wanted = figure.heightForWidth(options.width - 2 * kSheetMargin, options.theme);
-    const double footer = textHeight(options.theme, TextRole::Footer) + kSpace;
-    return std::max(options.height,
-                    static_cast<int>(std::ceil(wanted + 2 * kSheetMargin + footer)));
+    const double width = options.width - 2 * kSheetMargin;
+    const double around = 2 * kSheetMargin + textHeight(options.theme, TextRole::Footer) + kSpace;
+    const double preferred = figure.preferredHeight(width, options.theme);
+    const double usual = preferred > 0 ? preferred + around : options.width / kUsualAspect;
+    const double wanted = options.height > 0 ? options.height : usual;
+    const double needed = figure.minimumHeight(width, options.theme) + around;
+    return static_cast<int>(std::ceil(std::max(wanted, needed)));
 }
 
 QRectF sheetRect(const Figure& figure, const ExportOptions& options) {
+    if (!(options.scale > 0) || options.width <= 0 || options.height < 0) {
+        throwUsage("A figure of " + std::to_string(options.width) + " x " +
+                       std::to_string(options.height) + " pixels cannot be drawn.",
+                   "Give a positive width, height and scale.");
+    }
     return {0, 0, static_cast<double>(options.width),
             static_cast<double>(sheetHeight(figure, options))};
 }
@@ -106,11 +115,6 @@ void paintSheet(QPainter& painter, const QRectF& sheet, const Figure& figure, co
 
 QImage renderImage(const Figure& figure, const ExportOptions& options) {
     const QRectF sheet = sheetRect(figure, options);
-    if (!(options.scale > 0) || options.width <= 0 || options.height <= 0) {
-        throwUsage("A figure of " + std::to_string(options.width) + " x " +
-                       std::to_string(options.height) + " pixels cannot be drawn.",
-                   "Give a positive width, height and scale.");
-    }
     QImage image((sheet.size() * options.scale).toSize(), QImage::Format_RGB32);
     image.setDotsPerMeterX(static_cast<int>(std::lround(kPixelsPerInch * options.scale / 0.0254)));
     image.setDotsPerMeterY(image.dotsPerMeterX());

@@ -14,8 +14,9 @@
 namespace ecokv::ui {
 
 struct ExportOptions {
-    int width = 1200, height = 800; ///< logical pixels (96 per inch in PDF and SVG)
-    double scale = 2.0;             ///< pixels of a PNG per logical pixel
+    int width = 1200;   ///< logical pixels (96 per inch in PDF and SVG)
+    int height = 0;     ///< 0 = what suits the figure
+    double scale = 2.0; ///< pixels of a PNG per logical pixel
     Theme theme = Theme::light();
 };
 

@@ -189,9 +189,14 @@ void drawHorizontalColorBar(QPainter& painter, const Theme& theme, const QRectF&
 }
 
 QColor readableOn(const QColor& background) {
-    const double luminance =
-        0.299 * background.red() + 0.587 * background.green() + 0.114 * background.blue();
-    return luminance > 140 ? QColor(0x111111) : QColor(0xffffff);
+    // Relative luminance as in WCAG 2; at 0.179 black and white contrast alike.
+    const auto linear = [](double c) {
+        return c <= 0.04045 ? c / 12.92 : std::pow((c + 0.055) / 1.055, 2.4);
+    };
+    const double luminance = 0.2126 * linear(background.redF()) +
+                             0.7152 * linear(background.greenF()) +
+                             0.0722 * linear(background.blueF());
+    return luminance > 0.179 ? QColor(0x111111) : QColor(0xffffff);
 }
 
 QString shortNumber(double value) {

@@ -112,7 +112,7 @@ FigurePtr makeFigure(const DocumentPtr& document, const RecipeEntry& entry) {
 ExportOptions optionsOf(const RecipeEntry& entry) {
     ExportOptions options;
     options.width = static_cast<int>(entry.integer("width", options.width, {100, 20000}));
-    options.height = static_cast<int>(entry.integer("height", options.height, {100, 20000}));
+    options.height = static_cast<int>(entry.integer("height", options.height, {0, 20000}));
     options.scale = static_cast<double>(entry.number("scale", options.scale, {0.25, 8.0}));
     options.theme =
         entry.choice("theme", {"light", "dark"}) == "dark" ? Theme::night() : Theme::light();

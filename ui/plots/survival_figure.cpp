@@ -13,12 +13,51 @@ namespace ecokv::ui {
 namespace {
 
 constexpr int kSmallestLevel = 512;
-constexpr double kPixelsFrom = 2.5; ///< scale from which pixels are drawn as squares
-constexpr double kDarkest = 0.25;   ///< a black pixel keeps this much of its patch's colour
+constexpr double kPixelsFrom = 2.5;      ///< scale from which pixels are drawn as squares
+constexpr double kDarkest = 0.3;         ///< ink keeps this much of its patch's colour
+constexpr double kDarkBackground = 0.35; ///< median below this share of the range: light on dark
 
-/// The picture's brightness times the colour of the share: ink stays readable, white paper shows
-/// exactly the colour of the colour bar.
-void colorPatch(QImage& image, const QRectF& box, const QColor& color) {
+double grayOf(const uchar* pixel) {
+    return 0.299 * pixel[0] + 0.587 * pixel[1] + 0.114 * pixel[2];
+}
+
+/// Turns a picture into light and shade for colours: its background (the median) is 1, so that it
+/// shows exactly the colour of the colour bar, ink on it is dark. Works for dark backgrounds too.
+class Shading {
+public:
+    explicit Shading(const QImage& image) {
+        std::array<std::int64_t, 256> counts{};
+        for (int y = 0; y < image.height(); ++y) {
+            const uchar* row = image.constScanLine(y);
+            for (int x = 0; x < image.width(); ++x) {
+                ++counts[static_cast<std::size_t>(grayOf(row + 3 * x))];
+            }
+        }
+        const std::int64_t half = std::int64_t{image.width()} * image.height() / 2;
+        std::int64_t seen = 0;
+        double lowest = 255, highest = 0;
+        for (std::size_t gray = 0; gray < counts.size(); ++gray) {
+            const auto level = static_cast<double>(gray);
+            m_background = seen <= half ? level : m_background;
+            seen += counts[gray];
+            lowest = counts[gray] > 0 ? std::min(lowest, level) : lowest;
+            highest = counts[gray] > 0 ? level : highest;
+        }
+        const bool isDark = m_background - lowest < kDarkBackground * (highest - lowest);
+        m_ink = isDark ? highest : lowest;
+    }
+
+    double at(const uchar* pixel) const {
+        const double span = m_ink - m_background;
+        const double ink = std::abs(span) < 1 ? 0 : (grayOf(pixel) - m_background) / span;
+        return 1 - (1 - kDarkest) * std::clamp(ink, 0.0, 1.0);
+    }
+
+private:
+    double m_background = 0, m_ink = 0; ///< grey levels 0..255
+};
+
+void colorPatch(QImage& image, const QRectF& box, const QColor& color, const Shading& shading) {
     const QRect pixels = QRect(QPoint(static_cast<int>(std::lround(box.left())),
                                       static_cast<int>(std::lround(box.top()))),
                                QPoint(static_cast<int>(std::lround(box.right())) - 1,
@@ -27,8 +66,7 @@ void colorPatch(QImage& image, const QRectF& box, const QColor& color) {
     for (int y = pixels.top(); y <= pixels.bottom(); ++y) {
         uchar* row = image.scanLine(y) + 3 * pixels.left();
         for (int x = 0; x < pixels.width(); ++x, row += 3) {
-            const double gray = (0.299 * row[0] + 0.587 * row[1] + 0.114 * row[2]) / 255;
-            const double light = kDarkest + (1 - kDarkest) * gray;
+            const double light = shading.at(row);
             row[0] = static_cast<uchar>(std::lround(color.red() * light));
             row[1] = static_cast<uchar>(std::lround(color.green() * light));
             row[2] = static_cast<uchar>(std::lround(color.blue() * light));
@@ -70,8 +108,13 @@ SurvivalFigure::SurvivalFigure(SurvivalData data, FigureSource source)
         patch.box = patch.box.intersected(whole); // padding is not part of the picture
         m_covered = m_covered.isNull() ? patch.box : m_covered.united(patch.box);
         m_keptPatches += patch.share > 0 ? 1 : 0;
-        if (m_data.isCount && patch.share > 0) {
-            colorPatch(shown, patch.box, colorAt(ColorMap::Cividis, patch.share));
+    }
+    if (m_data.isCount) {
+        const Shading shading(shown);
+        for (const SurvivalPatch& patch : m_data.patches) {
+            if (patch.share > 0) {
+                colorPatch(shown, patch.box, colorAt(ColorMap::Cividis, patch.share), shading);
+            }
         }
     }
     m_levels.push_back(shown);
@@ -89,6 +132,14 @@ bool SurvivalFigure::leavesBorder() const {
 double SurvivalFigure::legendHeight(const Theme& theme) const {
     const double row = textHeight(theme, TextRole::Label) + kSpace;
     return m_data.isCount ? row + kHorizontalBarHeight + kSpace : row + kSpace / 2;
+}
+
+double SurvivalFigure::preferredHeight(double width, const Theme& theme) const {
+    if (m_data.picture.isNull()) {
+        return 0;
+    }
+    const double picture = width * m_data.picture.height() / m_data.picture.width();
+    return headerHeight(theme, m_data.title, m_data.subtitle) + picture + legendHeight(theme);
 }
 
 QRectF SurvivalFigure::pictureSpace(const QRectF& area, const Theme& theme) const {
@@ -209,9 +260,10 @@ void SurvivalFigure::paintLegend(QPainter& painter, const Theme& theme, const QR
         x = box.right() + 6 + width + 20;
     };
     if (!m_data.isCount) {
-        swatch(tr("kept (%1 patches)").arg(m_keptPatches), false, false);
+        swatch(tr("kept: %1 of %2 patches").arg(m_keptPatches).arg(m_data.patches.size()), false,
+               false);
     }
-    swatch(tr("evicted (%1 patches)").arg(evicted), true, true);
+    swatch(tr("evicted: %1").arg(evicted), true, true);
     if (leavesBorder()) {
         swatch(tr("not seen by the model"), true, false);
     }

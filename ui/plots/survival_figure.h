@@ -45,6 +45,7 @@ public:
     void paintPicture(QPainter& painter, const QRectF& target, const Theme& theme) const;
     /// Title above, legend or colour bar below; for widgets that zoom the picture between them.
     void paintFrame(QPainter& painter, const QRectF& area, const Theme& theme) const;
+    double preferredHeight(double width, const Theme& theme) const override;
     QString title() const override { return m_data.title; }
 
     const SurvivalData& data() const { return m_data; }

@@ -125,8 +125,12 @@ void TokenTextFigure::paint(QPainter& painter, const QRectF& area, const Theme& 
     painter.restore();
 }
 
-double TokenTextFigure::heightForWidth(double width, const Theme& theme) const {
+double TokenTextFigure::preferredHeight(double width, const Theme& theme) const {
     return headerHeight(theme) + layout(width, theme).height;
+}
+
+double TokenTextFigure::minimumHeight(double width, const Theme& theme) const {
+    return preferredHeight(width, theme);
 }
 
 void TokenTextFigure::paintLines(QPainter& painter, const TokenLayout& layout, const Theme& theme,

@@ -41,7 +41,8 @@ public:
     TokenTextFigure(TokenTextData data, FigureSource source);
 
     void paint(QPainter& painter, const QRectF& area, const Theme& theme) const override;
-    double heightForWidth(double width, const Theme& theme) const override;
+    double preferredHeight(double width, const Theme& theme) const override;
+    double minimumHeight(double width, const Theme& theme) const override;
     QString title() const override { return m_data.title; }
 
     const TokenTextData& data() const { return m_data; }
