@@ -147,6 +147,10 @@ Handle createForWriting(const fs::path& path) {
     removeLeftover(path);
     const LibraryLock lock;
     const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
+    // The 1.8 format has checksums in its headers, so that damage is noticed rather than followed.
+    // Later ones mark the file as open, and a killed writer would leave it refused.
+    check(H5Pset_libver_bounds(access.get(), H5F_LIBVER_V18, H5F_LIBVER_V18), -1,
+          "choose the file format");
     holdMetadataUntilFlush(access.get());
     Handle file(H5Fcreate(path.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, access.get()), H5Fclose);
     if (file) {

@@ -52,7 +52,8 @@ private:
     std::thread m_thread;
 };
 
-/// Reuses buffers: fresh pages cost as much as writing them. Thread-safe; outlives its buffers.
+/// Reuses buffers: fresh pages cost as much as writing them. Thread-safe. Make it with
+/// std::make_shared: buffers keep their pool alive.
 class BufferPool : public std::enable_shared_from_this<BufferPool> {
 public:
     /// At least `bytes` of uninitialised memory, which comes back when the last copy dies.
