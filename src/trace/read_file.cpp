@@ -116,7 +116,7 @@ void noteMissing(hid_t file, FileSummary& summary) {
         {"heads", "head statistics"}, {"scores", "token scores"},
         {"policies", "survivors"},    {"run", "the run's settings"}};
     for (const auto& [group, meaning] : groups) {
-        if (!hasLink(file, group)) {
+        if (isEmptyGroup(file, group)) {
             summary.problems.push_back(fmt::format("/{} is missing: {}.", group, meaning));
         }
     }

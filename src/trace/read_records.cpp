@@ -107,7 +107,7 @@ std::optional<std::uint64_t> asNumber(const std::string& name) {
 
 std::optional<ModelRecord> readModelGroup(hid_t file) {
     ModelRecord model;
-    const bool present = hasLink(file, "model");
+    const bool present = !isEmptyGroup(file, "model");
     if (present) {
         const Handle group = openGroup(file, "model");
         model.attributes = groupAttributes(group.get());
@@ -124,7 +124,7 @@ std::optional<ModelRecord> readModelGroup(hid_t file) {
 }
 
 std::optional<RunRecord> readRunGroup(hid_t file) {
-    if (!hasLink(file, "run")) {
+    if (isEmptyGroup(file, "run")) {
         return std::nullopt;
     }
     const Handle group = openGroup(file, "run");
@@ -133,7 +133,7 @@ std::optional<RunRecord> readRunGroup(hid_t file) {
 }
 
 std::optional<PromptRecord> readPromptGroup(hid_t file, const Dimensions& dimensions) {
-    if (!hasLink(file, "prompt")) {
+    if (isEmptyGroup(file, "prompt")) {
         return std::nullopt;
     }
     const std::int64_t tokens = dimensions.tokens;
@@ -215,7 +215,7 @@ PolicyRecord readPolicyGroup(hid_t file, const Dimensions& d, const std::string&
 }
 
 std::optional<DecodeRecord> readDecodeGroup(hid_t file, const std::string& path) {
-    if (!hasLink(file, path)) {
+    if (isEmptyGroup(file, path)) {
         return std::nullopt;
     }
     const Handle owner = openGroup(file, path);

@@ -74,7 +74,7 @@ TraceFile::TraceFile(const WriterOptions& options) : m_options(options) {
         createTensor(TensorName::Values, "tensors/values", d.kvHeads, d.tokens);
     }
     createTensor(TensorName::WindowQueries, "tensors/window_queries", d.heads, d.window);
-    check(H5Fflush(m_file.get(), H5F_SCOPE_GLOBAL), m_file.get(), "write to disk");
+    flush();
 }
 
 std::filesystem::path TraceFile::partPath() const {
@@ -91,13 +91,14 @@ void TraceFile::writeRoot() {
     writeInteger(file, "layers_written", 0);
     writeText(file, "NX_class", "NXroot");
     writeText(file, "default", "heads");
+    for (const char* group : kGroups) {
+        createGroup(file, group);
+    }
 }
 
 void TraceFile::writeScales() {
     const Dimensions& d = m_options.dimensions;
     const hid_t file = m_file.get();
-    createGroup(file, "scales");
-    createGroup(file, "tensors");
     writeScale(file, "scales/layer", counting(d.layers));
     writeScale(file, "scales/head", counting(d.heads));
     writeScale(file, "scales/kv_head", counting(d.kvHeads));
@@ -120,7 +121,9 @@ void TraceFile::createTensor(TensorName name, const std::string& path, std::int6
                            .shape = {d.layers, heads, rows, d.headDim},
                            .chunk = {1, 1, block, d.headDim},
                            .deflate = m_options.compact};
-    m_tensors[name] = {createDocumented(m_file.get(), spec, path), rows, block};
+    Handle dataset = createDocumented(m_file.get(), spec, path);
+    writeText(dataset.get(), "source_dtype", dtypeName(m_options.tensorDType));
+    m_tensors[name] = {std::move(dataset), rows, block, m_options.tensorDType};
 }
 
 void TraceFile::writeRows(const HeadRows& rows) {
@@ -135,9 +138,9 @@ void TraceFile::writeRows(const HeadRows& rows) {
         data = m_converted.data();
     }
     const LibraryLock lock;
-    if (!tensor.labelled) {
+    if (tensor.source != rows.dtype) {
         writeText(tensor.dataset.get(), "source_dtype", dtypeName(rows.dtype));
-        tensor.labelled = true;
+        tensor.source = rows.dtype;
     }
     if (m_options.compact) {
         const Handle type = storedType(m_options.tensorDType);
@@ -192,14 +195,11 @@ hid_t TraceFile::metric(const std::string& path, const std::vector<std::int64_t>
     if (const auto found = m_metrics.find(path); found != m_metrics.end()) {
         return found->second.get();
     }
-    const std::string group = path.substr(0, path.find('/'));
-    if (!hasLink(m_file.get(), group)) {
-        createGroup(m_file.get(), group);
-    }
-    DatasetSpec spec{.name = path, .type = H5T_IEEE_F32LE, .shape = shape, .fillNaN = true};
-    if (shape.size() == 3) {
+    DatasetSpec spec{.name = path, .type = H5T_IEEE_F32LE, .shape = shape};
+    spec.fillNaN = shape.size() == 2; // small: a map of an unfinished run shows what is missing
+    if (shape.size() == 3 && m_options.compact) {
         spec.chunk = {1, 1, tokensPerChunk(shape[2], sizeof(float))};
-        spec.deflate = m_options.compact;
+        spec.deflate = true;
     }
     return m_metrics.emplace(path, createDocumented(m_file.get(), spec, path)).first->second.get();
 }
@@ -225,16 +225,26 @@ void TraceFile::finishLayer(std::int64_t layer) {
     if (layer == m_layersWritten) {
         writeInteger(m_file.get(), "layers_written", ++m_layersWritten);
     }
+    flush();
+}
+
+void TraceFile::flush() {
+    const LibraryLock lock;
     check(H5Fflush(m_file.get(), H5F_SCOPE_GLOBAL), m_file.get(), "write to disk");
 }
 
 void TraceFile::finish() {
     {
         const LibraryLock lock;
+        for (const char* group : kGroups) {
+            if (isEmptyGroup(m_file.get(), group)) {
+                check(H5Ldelete(m_file.get(), group, H5P_DEFAULT), m_file.get(), "tidy up");
+            }
+        }
         writeInteger(m_file.get(), "complete", 1);
         m_tensors.clear();
         m_metrics.clear();
-        check(H5Fflush(m_file.get(), H5F_SCOPE_GLOBAL), m_file.get(), "write to disk");
+        flush();
         if (!m_file.reset()) {
             throwBadInput(fmt::format("{} could not be closed: HDF5 says \"{}\".",
                                       partPath().string(), lastHdf5Error()));

@@ -37,6 +37,7 @@ public:
     void writeMetrics(std::int64_t layer, const NamedValues& heads, const NamedValues& scores);
     /// Counts the layer as written and flushes.
     void finishLayer(std::int64_t layer);
+    void flush();
     /// Marks the file complete, closes it and gives it its final name.
     void finish();
     std::filesystem::path partPath() const;
@@ -44,9 +45,9 @@ public:
 private:
     struct Tensor {
         Handle dataset;
-        std::int64_t rows = 0;  ///< per head
-        std::int64_t block = 0; ///< rows per chunk
-        bool labelled = false;  ///< source_dtype is known
+        std::int64_t rows = 0;     ///< per head
+        std::int64_t block = 0;    ///< rows per chunk
+        DType source = DType::F32; ///< what `source_dtype` says
     };
 
     void writeRoot();

@@ -6,6 +6,7 @@
 #include "trace/trace_records.h"
 #include "trace/trace_writer.h"
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -13,6 +14,10 @@
 namespace ecokv::trace {
 
 inline constexpr const char* kSchemaName = "ecokv-trace";
+
+/// The groups of the root, made before anything else: the root's header then stays as it is.
+inline constexpr std::array kGroups{"model",  "run",   "prompt", "images",   "tensors",
+                                    "scales", "heads", "scores", "policies", "decode"};
 
 struct DatasetDoc {
     std::string description;

@@ -139,6 +139,7 @@ public:
         m_queue.push(bytes, [this, record = std::move(record), write] {
             const LibraryLock lock;
             write(m_file.context(), record);
+            m_file.flush();
         });
     }
 

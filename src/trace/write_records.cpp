@@ -93,13 +93,13 @@ Handle createDocumented(hid_t group, const DatasetSpec& spec, const std::string&
 }
 
 void writeModelGroup(const FileContext& context, const ModelRecord& model) {
-    const Handle group = createGroup(context.file, "model");
+    const Handle group = openGroup(context.file, "model");
     writeAttributes(group.get(), model.attributes);
     writeLongText(group.get(), "config_json", "model/config_json", model.configJson);
 }
 
 void writeRunGroup(const FileContext& context, const RunRecord& run) {
-    const Handle group = createGroup(context.file, "run");
+    const Handle group = openGroup(context.file, "run");
     writeAttributes(group.get(), run.attributes);
     writeLongText(group.get(), "arguments_json", "run/arguments_json", run.argumentsJson);
     writeLongText(group.get(), "log", "run/log", run.log);
@@ -113,7 +113,7 @@ void writePromptGroup(const FileContext& context, const PromptRecord& prompt) {
     checkLength("image_index", prompt.imageIndex.size(), tokens);
     checkLength("patch_box", prompt.patchBox.size(), tokens);
     checkLength("patch_role", prompt.patchRole.size(), tokens);
-    const Handle group = createGroup(context.file, "prompt");
+    const Handle group = openGroup(context.file, "prompt");
     const auto column = [&](const std::string& name) {
         return Column{group.get(), name, "prompt/" + name, {tokens}};
     };
@@ -139,8 +139,7 @@ void writePromptGroup(const FileContext& context, const PromptRecord& prompt) {
 
 void writeImageDataset(const FileContext& context, std::int64_t index, const ImageRecord& image) {
     checkLength("pixels", image.pixels.size(), image.height * image.width * 3);
-    Handle group = hasLink(context.file, "images") ? openGroup(context.file, "images")
-                                                   : createGroup(context.file, "images");
+    const Handle group = openGroup(context.file, "images");
     const DatasetSpec spec{.name = std::to_string(index),
                            .type = H5T_STD_U8LE,
                            .shape = {image.height, image.width, 3}};
@@ -185,7 +184,8 @@ void writeDecodeGroup(const FileContext& context, const std::string& path,
                       const DecodeRecord& decode) {
     const auto steps = static_cast<std::int64_t>(decode.tokenIds.size());
     checkLength("token_text", decode.tokenText.size(), steps);
-    const Handle group = createGroup(context.file, path);
+    const Handle group = hasLink(context.file, path) ? openGroup(context.file, path)
+                                                     : createGroup(context.file, path);
     writeAttributes(group.get(), decode.attributes);
     const auto column = [&](const std::string& name) {
         return Column{group.get(), name, "decode/" + name, {steps}};

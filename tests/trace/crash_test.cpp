@@ -20,6 +20,7 @@ namespace ecokv::trace {
 namespace {
 
 namespace fs = std::filesystem;
+using namespace std::chrono_literals;
 
 const Dimensions kManyLayers{40, 4, 2, 700, 32, 8};
 
@@ -70,10 +71,11 @@ TEST(KilledWriter, leavesAPartThatOpensAsFarAsItWasFlushed) { // F124
     options.dimensions = kManyLayers;
     options.layersWritten = kManyLayers.layers;
     std::int64_t most = 0;
-    for (int attempt = 0; attempt < 12; ++attempt) {
+    std::chrono::microseconds delay(5000);
+    for (int attempt = 0; attempt < 14 || (most == 0 && delay < 20s); ++attempt) {
         const fs::path path = folder / ("run" + std::to_string(attempt) + ".ecokv.h5");
-        killDuring([&] { test::writeSampleTrace(path, options); },
-                   std::chrono::milliseconds(15 + 12 * attempt));
+        killDuring([&] { test::writeSampleTrace(path, options); }, delay);
+        delay = delay * 5 / 4;
         const fs::path part = path.string() + ".part";
         EXPECT_FALSE(fs::exists(path));
         if (!fs::exists(part)) {

@@ -42,14 +42,9 @@ public:
         }
         m_child = ::fork();
         if (m_child == 0) {
-            const test::SampleOptions options;
-            TraceWriter writer(test::sampleWriterOptions(path, options));
-            writer.writePrompt(test::samplePrompt());
-            [[maybe_unused]] const auto written = ::write(m_ready[1], "x", 1);
-            for (;;) {
-                ::pause();
-            }
+            writeUntilKilled(path);
         }
+        ::close(m_ready[1]);
         char byte = 0;
         [[maybe_unused]] const auto got = ::read(m_ready[0], &byte, 1);
     }
@@ -57,12 +52,25 @@ public:
         ::kill(m_child, SIGKILL);
         ::waitpid(m_child, nullptr, 0);
         ::close(m_ready[0]);
-        ::close(m_ready[1]);
     }
     WritingProcess(const WritingProcess&) = delete;
     WritingProcess& operator=(const WritingProcess&) = delete;
 
 private:
+    [[noreturn]] void writeUntilKilled(const std::filesystem::path& path) const {
+        try {
+            const test::SampleOptions options;
+            TraceWriter writer(test::sampleWriterOptions(path, options));
+            writer.writePrompt(test::samplePrompt());
+            [[maybe_unused]] const auto written = ::write(m_ready[1], "x", 1);
+            for (;;) {
+                ::pause();
+            }
+        } catch (...) {
+            ::_exit(3);
+        }
+    }
+
     int m_ready[2] = {-1, -1};
     pid_t m_child = -1;
 };

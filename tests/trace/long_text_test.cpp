@@ -61,15 +61,22 @@ TEST(LongText, aTokenWithANulByteKeepsTheBytesAfterIt) {
     EXPECT_EQ(prompt->tokenText[3], "\xE2\x82");
 }
 
-TEST(WideTable, of1300HeadsAnd4200TextsComesBack) { // F127
+TEST(WideTable, of1300HeadsComesBack) { // F127
     const test::TemporaryFolder folder;
     test::SampleOptions options;
-    options.dimensions = {1, 1300, 1300, 4200, 1, 1};
+    options.dimensions = {1, 1300, 1300, 420, 1, 1};
     options.recordValues = false;
     const TraceReader reader(test::writeSampleTrace(folder / "a.ecokv.h5", options));
     const auto redundancy = reader.headMetric("redundancy");
     ASSERT_EQ(redundancy.size(), 1300U);
     EXPECT_EQ(redundancy[1299], test::sampleRedundancy(0, 1299));
+}
+
+TEST(WideTable, of4200TextsComesBack) { // F127
+    const test::TemporaryFolder folder;
+    test::SampleOptions options;
+    options.dimensions = {1, 1, 1, 4200, 1, 1};
+    const TraceReader reader(test::writeSampleTrace(folder / "a.ecokv.h5", options));
     ASSERT_EQ(reader.prompt()->tokenText.size(), 4200U);
     EXPECT_EQ(reader.prompt()->tokenText[4199], "w4199");
 }

@@ -44,8 +44,18 @@ Handle creationProperties(const DatasetSpec& spec) {
     if (spec.deflate) {
         check(H5Pset_shuffle(properties.get()), -1, "set the shuffle filter");
         check(H5Pset_deflate(properties.get(), 4), -1, "set the deflate filter");
+    } else if (!spec.shape.empty()) {
+        // All space is laid out now (the file stays sparse), so that writing values later changes
+        // no metadata: a writer killed at any moment leaves what was flushed readable (F124).
+        check(H5Pset_alloc_time(properties.get(), H5D_ALLOC_TIME_EARLY), -1, "lay a dataset out");
     }
-    if (spec.fillNaN) {
+    check(H5Pset_obj_track_times(properties.get(), false), -1, "lay a dataset out");
+    if (H5Tdetect_class(spec.type, H5T_STRING) > 0) {
+        return properties; // text is always filled, with nothing
+    }
+    if (!spec.fillNaN) {
+        check(H5Pset_fill_time(properties.get(), H5D_FILL_TIME_NEVER), -1, "lay a dataset out");
+    } else {
         const float nan = std::numeric_limits<float>::quiet_NaN();
         check(H5Pset_fill_value(properties.get(), H5T_NATIVE_FLOAT, &nan), -1, "set a fill value");
     }

@@ -136,4 +136,17 @@ Handle createGroup(hid_t parent, const std::string& name) {
                H5Gclose, parent, ("create group " + name).c_str());
 }
 
+bool isEmptyGroup(hid_t parent, const std::string& name) {
+    if (!hasLink(parent, name)) {
+        return true;
+    }
+    H5O_info_t object{};
+    H5G_info_t group{};
+    check(H5Oget_info_by_name2(parent, name.c_str(), &object, H5O_INFO_NUM_ATTRS, H5P_DEFAULT),
+          parent, "look into a group");
+    check(H5Gget_info_by_name(parent, name.c_str(), &group, H5P_DEFAULT), parent,
+          "look into a group");
+    return object.num_attrs == 0 && group.nlinks == 0;
+}
+
 } // namespace ecokv::trace

@@ -72,5 +72,7 @@ Handle openGroup(hid_t parent, const std::string& name);
 Handle openDataset(hid_t parent, const std::string& name);
 /// Makes the group and the missing ones above it.
 Handle createGroup(hid_t parent, const std::string& name);
+/// True for a missing group and for one without links and attributes.
+bool isEmptyGroup(hid_t parent, const std::string& name);
 
 } // namespace ecokv::trace
