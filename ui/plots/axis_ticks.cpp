@@ -35,15 +35,17 @@ std::vector<Tick> stepsWithinDecades(double low, double high) {
     return ticks;
 }
 
-/// The smallest of 1, 2, 5 times a power of ten that is at least `step`.
+/// The nearest of 1, 2, 5 times a power of ten, by ratio.
 double roundStep(double step) {
     const double power = std::pow(10.0, std::floor(std::log10(step)));
-    for (const double factor : {1.0, 2.0, 5.0}) {
-        if (factor * power >= step * (1 - 1e-9)) {
-            return factor * power;
-        }
+    const double mantissa = step / power;
+    if (mantissa < std::sqrt(2.0)) {
+        return power;
     }
-    return 10 * power;
+    if (mantissa < std::sqrt(10.0)) {
+        return 2 * power;
+    }
+    return (mantissa < std::sqrt(50.0) ? 5 : 10) * power;
 }
 
 /// A range too narrow for 1-2-5: round numbers of the linear axis.

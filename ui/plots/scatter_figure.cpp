@@ -16,13 +16,27 @@ namespace {
 
 constexpr double kMarginal = 54.0; ///< height of the histograms
 constexpr double kMarginalGap = 6.0;
-constexpr int kBins = 48;
+constexpr double kBinPixels = 8.0, kMostBins = 48;
 constexpr std::size_t kStampFrom = 3000; ///< marks from which raster devices get stamps
 
+/// Counts along one axis of `length` pixels.
 struct Histogram {
-    std::array<int, kBins> kept{}, all{};
+    explicit Histogram(double length)
+        : kept(static_cast<std::size_t>(std::clamp(length / kBinPixels, 8.0, kMostBins))),
+          all(kept.size()), step(length / static_cast<double>(kept.size())) {}
 
-    int highest() const { return std::max(1, *std::max_element(all.begin(), all.end())); }
+    void add(double pixel, bool isKept) {
+        const auto bin = std::min(static_cast<std::size_t>(pixel / step), all.size() - 1);
+        ++all[bin];
+        kept[bin] += isKept ? 1 : 0;
+    }
+    /// Bar length of a count: the highest bin fills the margin.
+    double barOf(int count) const {
+        return kMarginal * count / std::max(1, *std::max_element(all.begin(), all.end()));
+    }
+
+    std::vector<int> kept, all;
+    double step = 1; ///< pixels per bin
 };
 
 double markerSize(std::size_t marks) {
@@ -186,7 +200,7 @@ void ScatterFigure::paintAxes(QPainter& painter, const Theme& theme, const QRect
     painter.setRenderHint(QPainter::Antialiasing, false);
     const double tickHeight = textHeight(theme, TextRole::Tick);
     const double labelHeight = textHeight(theme, TextRole::Label);
-    for (const Tick& tick : linearTicks(view.y0, view.y1, static_cast<int>(plot.height() / 50))) {
+    for (const Tick& tick : linearTicks(view.y0, view.y1, static_cast<int>(plot.height() / 45))) {
         const double y =
             plot.bottom() - (tick.value - view.y0) / (view.y1 - view.y0) * plot.height();
         painter.setPen(QPen(theme.grid, 1));
@@ -236,34 +250,26 @@ std::vector<Tick> ScatterFigure::xTicks(const ScatterView& view, double width) c
 
 void ScatterFigure::paintMarginals(QPainter& painter, const Theme& theme, const QRectF& plot,
                                    const ScatterView& view) const {
-    Histogram ofX, ofY;
-    const auto count = [](Histogram& histogram, double fraction, bool kept) {
-        const auto bin = static_cast<std::size_t>(std::min(fraction * kBins, kBins - 1.0));
-        ++histogram.all[bin];
-        histogram.kept[bin] += kept ? 1 : 0;
-    };
+    Histogram ofX(plot.width()), ofY(plot.height());
     for (std::size_t i = 0; i < m_data.marks.size(); ++i) {
         if (const auto place = position(i, plot, view)) {
-            const bool kept = m_data.marks[i].kept;
-            count(ofX, (place->x() - plot.left()) / plot.width(), kept);
-            count(ofY, (plot.bottom() - place->y()) / plot.height(), kept);
+            ofX.add(place->x() - plot.left(), m_data.marks[i].kept);
+            ofY.add(plot.bottom() - place->y(), m_data.marks[i].kept);
         }
     }
     painter.setRenderHint(QPainter::Antialiasing, false);
-    const double stepX = plot.width() / kBins, stepY = plot.height() / kBins;
-    const double baseX = plot.right() + kMarginalGap, baseY = plot.top() - kMarginalGap;
-    for (std::size_t bin = 0; bin < kBins; ++bin) {
-        const double x = plot.left() + static_cast<double>(bin) * stepX;
-        const double y = plot.bottom() - static_cast<double>(bin + 1) * stepY;
-        const auto lengthX = [&](int n) { return kMarginal * n / ofX.highest(); };
-        const auto lengthY = [&](int n) { return kMarginal * n / ofY.highest(); };
-        painter.fillRect(QRectF(x, baseY - lengthX(ofX.all[bin]), stepX - 1, lengthX(ofX.all[bin])),
-                         theme.bar);
-        painter.fillRect(
-            QRectF(x, baseY - lengthX(ofX.kept[bin]), stepX - 1, lengthX(ofX.kept[bin])),
-            theme.kept);
-        painter.fillRect(QRectF(baseX, y, lengthY(ofY.all[bin]), stepY - 1), theme.bar);
-        painter.fillRect(QRectF(baseX, y, lengthY(ofY.kept[bin]), stepY - 1), theme.kept);
+    for (const bool onlyKept : {false, true}) {
+        const QColor& color = onlyKept ? theme.kept : theme.bar;
+        for (std::size_t bin = 0; bin < ofX.all.size(); ++bin) {
+            const double bar = ofX.barOf(onlyKept ? ofX.kept[bin] : ofX.all[bin]);
+            const double x = plot.left() + static_cast<double>(bin) * ofX.step;
+            painter.fillRect(QRectF(x, plot.top() - kMarginalGap - bar, ofX.step - 1, bar), color);
+        }
+        for (std::size_t bin = 0; bin < ofY.all.size(); ++bin) {
+            const double bar = ofY.barOf(onlyKept ? ofY.kept[bin] : ofY.all[bin]);
+            const double y = plot.bottom() - static_cast<double>(bin + 1) * ofY.step;
+            painter.fillRect(QRectF(plot.right() + kMarginalGap, y, bar, ofY.step - 1), color);
+        }
     }
 }
 

@@ -13,19 +13,18 @@ namespace ecokv::ui {
 namespace {
 
 constexpr int kSmallestLevel = 512;
-constexpr double kPixelsFrom = 2.5;      ///< scale from which pixels are drawn as squares
-constexpr double kDarkest = 0.3;         ///< ink keeps this much of its patch's colour
+constexpr double kPixelsFrom = 2.5; ///< scale from which pixels are drawn as squares
+constexpr double kInkStrength = 0.75;
 constexpr double kDarkBackground = 0.35; ///< median below this share of the range: light on dark
 
 double grayOf(const uchar* pixel) {
     return 0.299 * pixel[0] + 0.587 * pixel[1] + 0.114 * pixel[2];
 }
 
-/// Turns a picture into light and shade for colours: its background (the median) is 1, so that it
-/// shows exactly the colour of the colour bar, ink on it is dark. Works for dark backgrounds too.
-class Shading {
+/// Tells a picture's ink from its background (the median grey), on light and on dark paper.
+class InkScale {
 public:
-    explicit Shading(const QImage& image) {
+    explicit InkScale(const QImage& image) {
         std::array<std::int64_t, 256> counts{};
         for (int y = 0; y < image.height(); ++y) {
             const uchar* row = image.constScanLine(y);
@@ -47,29 +46,35 @@ public:
         m_ink = isDark ? highest : lowest;
     }
 
+    /// 0 background .. 1 ink.
     double at(const uchar* pixel) const {
         const double span = m_ink - m_background;
         const double ink = std::abs(span) < 1 ? 0 : (grayOf(pixel) - m_background) / span;
-        return 1 - (1 - kDarkest) * std::clamp(ink, 0.0, 1.0);
+        return std::clamp(ink, 0.0, 1.0);
     }
 
 private:
     double m_background = 0, m_ink = 0; ///< grey levels 0..255
 };
 
-void colorPatch(QImage& image, const QRectF& box, const QColor& color, const Shading& shading) {
+/// Paper shows exactly the colour of the colour bar, ink on it black or white, whichever reads.
+void colorPatch(QImage& image, const QRectF& box, const QColor& color, const InkScale& inkScale) {
     const QRect pixels = QRect(QPoint(static_cast<int>(std::lround(box.left())),
                                       static_cast<int>(std::lround(box.top()))),
                                QPoint(static_cast<int>(std::lround(box.right())) - 1,
                                       static_cast<int>(std::lround(box.bottom())) - 1))
                              .intersected(image.rect());
+    const QColor ink = readableOn(color);
+    const auto mixed = [](int paper, int over, double share) {
+        return static_cast<uchar>(std::lround(paper + (over - paper) * share));
+    };
     for (int y = pixels.top(); y <= pixels.bottom(); ++y) {
         uchar* row = image.scanLine(y) + 3 * pixels.left();
         for (int x = 0; x < pixels.width(); ++x, row += 3) {
-            const double light = shading.at(row);
-            row[0] = static_cast<uchar>(std::lround(color.red() * light));
-            row[1] = static_cast<uchar>(std::lround(color.green() * light));
-            row[2] = static_cast<uchar>(std::lround(color.blue() * light));
+            const double share = kInkStrength * inkScale.at(row);
+            row[0] = mixed(color.red(), ink.red(), share);
+            row[1] = mixed(color.green(), ink.green(), share);
+            row[2] = mixed(color.blue(), ink.blue(), share);
         }
     }
 }
@@ -110,10 +115,10 @@ SurvivalFigure::SurvivalFigure(SurvivalData data, FigureSource source)
         m_keptPatches += patch.share > 0 ? 1 : 0;
     }
     if (m_data.isCount) {
-        const Shading shading(shown);
+        const InkScale inkScale(shown);
         for (const SurvivalPatch& patch : m_data.patches) {
             if (patch.share > 0) {
-                colorPatch(shown, patch.box, colorAt(ColorMap::Cividis, patch.share), shading);
+                colorPatch(shown, patch.box, colorAt(ColorMap::Viridis, patch.share), inkScale);
             }
         }
     }
@@ -231,7 +236,7 @@ void SurvivalFigure::paintFrame(QPainter& painter, const QRectF& area, const The
     if (m_data.isCount) {
         drawHorizontalColorBar(
             painter, theme, QRectF(row.topLeft(), QSizeF(row.width(), 30)),
-            {ColorMap::Cividis, {0, 1, false}, tr("share of heads that keep it"), false});
+            {ColorMap::Viridis, {0, 1, false}, tr("share of heads that keep it"), false});
         row.translate(0, kHorizontalBarHeight + kSpace);
     }
     paintLegend(painter, theme, row);

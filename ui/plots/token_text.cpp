@@ -70,7 +70,7 @@ void TokenText::paintEvent(QPaintEvent*) {
     }
     m_figure->paintHeader(painter, figureArea(), theme());
     const QRectF page(0, m_scrollBar->geometry().top(), width(), m_scrollBar->pageStep());
-    painter.setClipRect(page);
+    painter.setClipRect(page.adjusted(0, -3, 0, 0)); // frames reach beyond their token
     const QPointF origin = textOrigin();
     const double top = m_scrollBar->value();
     m_figure->paintLines(painter, m_layout, theme(), origin, top, top + page.height());
