@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
@@ -90,6 +91,43 @@ TEST(Theme, textReadsOnItsBackground) { // WCAG AA: at least 4.5 to 1
                 const double a = luminance(ink) + 0.05, b = luminance(paper) + 0.05;
                 EXPECT_GE(std::max(a, b) / std::min(a, b), 4.5) << ink.name().toStdString();
             }
+        }
+    }
+}
+
+/// What a deuteranope or protanope sees: Machado, Oliveira, Fernandes 2009, severity 1, on linear
+/// light.
+QColor seenWith(const std::array<double, 9>& matrix, const QColor& color) {
+    const auto linear = [](double c) {
+        return c <= 0.04045 ? c / 12.92 : std::pow((c + 0.055) / 1.055, 2.4);
+    };
+    const auto encoded = [](double c) {
+        const double clipped = std::clamp(c, 0.0, 1.0);
+        return clipped <= 0.0031308 ? 12.92 * clipped : 1.055 * std::pow(clipped, 1 / 2.4) - 0.055;
+    };
+    const std::array<double, 3> rgb = {linear(color.redF()), linear(color.greenF()),
+                                       linear(color.blueF())};
+    std::array<double, 3> seen{};
+    for (std::size_t i = 0; i < 3; ++i) {
+        seen[i] = encoded(matrix[3 * i] * rgb[0] + matrix[3 * i + 1] * rgb[1] +
+                          matrix[3 * i + 2] * rgb[2]);
+    }
+    return QColor::fromRgbF(static_cast<float>(seen[0]), static_cast<float>(seen[1]),
+                            static_cast<float>(seen[2]));
+}
+
+TEST(Theme, marksDifferWithColourVisionDeficiency) {
+    constexpr std::array<double, 9> kDeuteranopia = {
+        0.367322, 0.860646, -0.227968, 0.280085, 0.672501, 0.047413, -0.011820, 0.042940, 0.968881};
+    constexpr std::array<double, 9> kProtanopia = {0.152286,  1.052583,  -0.204868,
+                                                   0.114503,  0.786281,  0.099216,
+                                                   -0.003882, -0.048116, 1.051998};
+    for (const Theme& theme : {Theme::light(), Theme::night()}) {
+        for (const auto& matrix : {kDeuteranopia, kProtanopia}) {
+            const QColor kept = seenWith(matrix, theme.kept);
+            EXPECT_GT(test::distance(kept, seenWith(matrix, theme.evicted)), 40);
+            EXPECT_GT(test::distance(kept, seenWith(matrix, theme.accent)), 80);
+            EXPECT_GT(test::distance(kept, seenWith(matrix, theme.background)), 80);
         }
     }
 }
