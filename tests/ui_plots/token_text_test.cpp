@@ -67,6 +67,7 @@ TEST(TokenText, invisibleTokensStayVisible) {
     const auto figure = figureOf(data);
     EXPECT_EQ(figure->shownText(0), QStringLiteral("∅"));
     EXPECT_EQ(figure->shownText(1), QStringLiteral("⇥"));
+    EXPECT_EQ(figure->shownText(2), QStringLiteral("␣␣"));
     for (const QRectF& box : figure->layout(500, Theme::light()).boxes) {
         EXPECT_GT(box.width(), 6);
     }

@@ -25,6 +25,9 @@ QString visible(QString text) {
     text.replace(QLatin1Char('\n'), QStringLiteral("↵"));
     text.replace(QLatin1Char('\r'), QStringLiteral("␍"));
     text.replace(QLatin1Char('\t'), QStringLiteral("⇥"));
+    if (text.trimmed().isEmpty()) { // nothing but blanks
+        text.replace(QLatin1Char(' '), QStringLiteral("␣"));
+    }
     return text.isEmpty() ? QStringLiteral("∅") : text;
 }
 
