@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -19,6 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kQueueBytes = 64U << 20; ///< waiting for the disk, at most
+constexpr std::size_t kTaskBytes = 4U << 20;   ///< of a tensor, handed over at once
 constexpr double kMebibyte = 1024.0 * 1024.0;
 
 std::uint64_t tensorBytes(const WriterOptions& options, std::int64_t heads, std::int64_t rows) {
@@ -143,16 +145,26 @@ public:
         });
     }
 
+    /// A few heads per task: waking the writing thread costs more than a small head.
     void queueTensor(TensorName name, std::int64_t layer, const TensorView& view) {
-        for (std::int64_t head = 0; head < view.shape[0]; ++head) {
-            const TensorView rows = view[head];
-            const std::size_t bytes =
-                static_cast<std::size_t>(rows.numel()) * dtypeSize(rows.dtype);
+        const std::size_t headBytes =
+            static_cast<std::size_t>(view[0].numel()) * dtypeSize(view.dtype);
+        const auto perTask = static_cast<std::int64_t>(
+            std::max<std::size_t>(1, kTaskBytes / std::max<std::size_t>(1, headBytes)));
+        for (std::int64_t first = 0; first < view.shape[0]; first += perTask) {
+            const std::int64_t count = std::min(perTask, view.shape[0] - first);
+            const std::size_t bytes = static_cast<std::size_t>(count) * headBytes;
             const auto buffer = m_pool->take(bytes);
-            copyRows(rows, buffer.get());
-            m_queue.push(bytes, [this, name, layer, head, buffer, dtype = rows.dtype] {
-                m_file.writeRows({name, layer, head, dtype, buffer.get()});
-            });
+            for (std::int64_t i = 0; i < count; ++i) {
+                copyRows(view[first + i], buffer.get() + static_cast<std::size_t>(i) * headBytes);
+            }
+            m_queue.push(
+                bytes, [this, name, layer, first, count, headBytes, buffer, dtype = view.dtype] {
+                    for (std::int64_t i = 0; i < count; ++i) {
+                        const auto* data = buffer.get() + static_cast<std::size_t>(i) * headBytes;
+                        m_file.writeRows({name, layer, first + i, dtype, data});
+                    }
+                });
         }
     }
 
