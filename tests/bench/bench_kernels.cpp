@@ -11,7 +11,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <set>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 #include <fmt/format.h>
@@ -182,21 +184,33 @@ void printFloor() {
 
 } // namespace
 
-int run() {
+/// Runs the rows whose ids are in `wanted`; all of them where it is empty.
+int run(const std::set<std::string>& wanted) {
     const c10::InferenceMode inference;
     at::set_num_threads(omp_get_max_threads());
     at::manual_seed(1);
     printFloor();
     printHeader();
+    const auto asked = [&](const char* id) { return wanted.empty() || wanted.count(id) > 0; };
     for (const std::int64_t tokens : {8192, 32768}) {
         BenchLayer layer(tokens);
         checkAnswers(layer);
-        runStatistics(layer, tokens > 8192);
-        runImportance(layer, tokens > 8192);
-        runCompaction(layer);
-        runLayer(layer);
+        if (asked("C1")) {
+            runStatistics(layer, tokens > 8192);
+        }
+        if (asked("C2")) {
+            runImportance(layer, tokens > 8192);
+        }
+        if (asked("C3")) {
+            runLayer(layer);
+        }
+        if (asked("C4")) {
+            runCompaction(layer);
+        }
         for (const std::int64_t k : {std::int64_t{64}, std::int64_t{256}, tokens / 2}) {
-            runTopK(layer, k);
+            if (asked("C5")) {
+                runTopK(layer, k);
+            }
         }
     }
     return 0;
@@ -205,17 +219,19 @@ int run() {
 } // namespace ecokv::bench
 
 int main(int argc, char** argv) {
-    if (argc > 1 && std::strcmp(argv[1], "--busy-machine") != 0) {
-        fmt::print(stderr,
-                   "usage: bench_kernels [--busy-machine]   (one thread, processor time)\n");
-        return 2;
+    std::set<std::string> wanted(argv + 1, argv + argc);
+    const bool busy = wanted.erase("--busy-machine") > 0;
+    if (wanted.erase("--help") > 0) {
+        fmt::print("usage: bench_kernels [--busy-machine] [C1 C2 C3 C4 C5]\n"
+                   "  --busy-machine  one thread and processor time, where other work runs\n");
+        return 0;
     }
     try {
-        if (argc > 1) {
+        if (busy) {
             omp_set_num_threads(1);
             ecokv::bench::measureProcessorTime();
         }
-        return ecokv::bench::run();
+        return ecokv::bench::run(wanted);
     } catch (const std::exception& error) {
         fmt::print(stderr, "bench_kernels: {}\n", error.what());
         return 1;

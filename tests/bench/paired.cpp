@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdio>
 #include <ctime>
 #include <fstream>
 #include <vector>
@@ -91,6 +92,7 @@ void printRow(const Row& row) {
                row.time.ratio >= row.aim    ? "aim met"
                : row.time.ratio >= row.must ? "met"
                                             : "MISSED");
+    std::fflush(stdout);
 }
 
 double readGigabytesPerSecond() {

@@ -39,33 +39,60 @@ HWY_INLINE float SquaredNorm(const float* HWY_RESTRICT row, size_t padded) {
     return hn::GetLane(hn::SumOfLanes(df, hn::Add(even, odd)));
 }
 
+/// Adds a vector of fp32 sums to fp64 ones.
+HWY_INLINE void AddWide(hn::Vec<Float> values, double* HWY_RESTRICT to) {
+    const Float df;
+    const hn::ScalableTag<double> dd;
+    const hn::Rebind<float, decltype(dd)> dhalf;
+    HWY_ALIGN float narrow[HWY_MAX_BYTES / sizeof(float)];
+    hn::Store(values, df, narrow);
+    for (size_t j = 0; j < hn::Lanes(df); j += hn::Lanes(dd)) {
+        const auto wide = hn::PromoteTo(dd, hn::Load(dhalf, narrow + j));
+        hn::StoreU(hn::Add(hn::LoadU(dd, to + j), wide), dd, to + j);
+    }
+}
+
+/// AddRows for kVectors vectors from component `i` on, so that their sums run side by side.
+template <size_t kVectors>
+HWY_INLINE void AddColumns(const float* HWY_RESTRICT rows, const float* HWY_RESTRICT inverse,
+                           int64_t count, size_t padded, double* HWY_RESTRICT sum,
+                           double* HWY_RESTRICT unit) {
+    const Float df;
+    const size_t lanes = hn::Lanes(df);
+    hn::Vec<Float> rowSums[kVectors];
+    hn::Vec<Float> unitSums[kVectors];
+    HWY_UNROLL(4)
+    for (size_t v = 0; v < kVectors; ++v) {
+        rowSums[v] = hn::Zero(df);
+        unitSums[v] = hn::Zero(df);
+    }
+    for (int64_t r = 0; r < count; ++r, rows += padded) {
+        const auto factor = hn::Set(df, inverse[r]);
+        HWY_UNROLL(4)
+        for (size_t v = 0; v < kVectors; ++v) {
+            const auto x = hn::Load(df, rows + v * lanes);
+            rowSums[v] = hn::Add(rowSums[v], x);
+            unitSums[v] = hn::MulAdd(x, factor, unitSums[v]);
+        }
+    }
+    HWY_UNROLL(4)
+    for (size_t v = 0; v < kVectors; ++v) {
+        AddWide(rowSums[v], sum + v * lanes);
+        AddWide(unitSums[v], unit + v * lanes);
+    }
+}
+
 /// sum += sum of `count` rows and unit += sum of the rows times `inverse`.
 HWY_INLINE void AddRows(const float* HWY_RESTRICT rows, const float* HWY_RESTRICT inverse,
                         int64_t count, size_t padded, double* HWY_RESTRICT sum,
                         double* HWY_RESTRICT unit) {
-    const Float df;
-    const hn::ScalableTag<double> dd;
-    const hn::Rebind<float, decltype(dd)> dhalf;
-    const size_t lanes = hn::Lanes(df);
-    const size_t half = hn::Lanes(dd);
-    HWY_ALIGN float sums[HWY_MAX_BYTES / sizeof(float)];
-    HWY_ALIGN float units[HWY_MAX_BYTES / sizeof(float)];
-    for (size_t i = 0; i < padded; i += lanes) {
-        auto rowSum = hn::Zero(df);
-        auto unitSum = hn::Zero(df);
-        for (int64_t r = 0; r < count; ++r) {
-            const auto x = hn::Load(df, rows + static_cast<size_t>(r) * padded + i);
-            rowSum = hn::Add(rowSum, x);
-            unitSum = hn::MulAdd(x, hn::Set(df, inverse[r]), unitSum);
-        }
-        hn::Store(rowSum, df, sums);
-        hn::Store(unitSum, df, units);
-        for (size_t j = 0; j < lanes; j += half) {
-            const auto wideSum = hn::PromoteTo(dd, hn::Load(dhalf, sums + j));
-            const auto wideUnit = hn::PromoteTo(dd, hn::Load(dhalf, units + j));
-            hn::StoreU(hn::Add(hn::LoadU(dd, sum + i + j), wideSum), dd, sum + i + j);
-            hn::StoreU(hn::Add(hn::LoadU(dd, unit + i + j), wideUnit), dd, unit + i + j);
-        }
+    const size_t lanes = hn::Lanes(Float());
+    size_t i = 0;
+    for (; i + 4 * lanes <= padded; i += 4 * lanes) {
+        AddColumns<4>(rows + i, inverse, count, padded, sum + i, unit + i);
+    }
+    for (; i < padded; i += lanes) {
+        AddColumns<1>(rows + i, inverse, count, padded, sum + i, unit + i);
     }
 }
 
@@ -118,41 +145,57 @@ void AccumulateBlock(const KeyBlock& block, BlockSums& sums) {
     }
 }
 
-/// x . direction and |x - centroid|^2 of one row.
-HWY_INLINE void Measure(const float* HWY_RESTRICT row, const HeadCentre& centre, size_t padded,
-                        float& dot, float& square) {
+/// x . direction and |x - centroid|^2 of two rows, which share the loads of the centre.
+HWY_INLINE void MeasureTwo(const float* HWY_RESTRICT rows, const HeadCentre& centre, size_t padded,
+                           float* HWY_RESTRICT dots, float* HWY_RESTRICT squares) {
     const Float df;
-    auto dots = hn::Zero(df);
-    auto squares = hn::Zero(df);
+    auto dotA = hn::Zero(df);
+    auto dotB = hn::Zero(df);
+    auto squareA = hn::Zero(df);
+    auto squareB = hn::Zero(df);
     for (size_t i = 0; i < padded; i += hn::Lanes(df)) {
-        const auto x = hn::Load(df, row + i);
-        const auto offset = hn::Sub(x, hn::Load(df, centre.centroid + i));
-        dots = hn::MulAdd(x, hn::Load(df, centre.direction + i), dots);
-        squares = hn::MulAdd(offset, offset, squares);
+        const auto direction = hn::Load(df, centre.direction + i);
+        const auto centroid = hn::Load(df, centre.centroid + i);
+        const auto a = hn::Load(df, rows + i);
+        const auto b = hn::Load(df, rows + padded + i);
+        dotA = hn::MulAdd(a, direction, dotA);
+        dotB = hn::MulAdd(b, direction, dotB);
+        const auto offsetA = hn::Sub(a, centroid);
+        const auto offsetB = hn::Sub(b, centroid);
+        squareA = hn::MulAdd(offsetA, offsetA, squareA);
+        squareB = hn::MulAdd(offsetB, offsetB, squareB);
     }
-    dot = hn::GetLane(hn::SumOfLanes(df, dots));
-    square = hn::GetLane(hn::SumOfLanes(df, squares));
+    dots[0] = hn::GetLane(hn::SumOfLanes(df, dotA));
+    dots[1] = hn::GetLane(hn::SumOfLanes(df, dotB));
+    squares[0] = hn::GetLane(hn::SumOfLanes(df, squareA));
+    squares[1] = hn::GetLane(hn::SumOfLanes(df, squareB));
 }
 
 void MeasureBlock(const KeyBlock& block, const HeadCentre& centre, float* cosine, float* euclid) {
     const auto padded = static_cast<size_t>(paddedDim(block.rows.dim));
     const float smallest = sqrtf(kSmallestSquare);
     const float largest = sqrtf(kLargestSquare);
-    for (int64_t token = block.begin; token < block.end; ++token) {
-        float* row = block.scratch;
-        LoadRow(block.rows, token, row);
-        if (block.cosines != nullptr) {
-            Unrotate(block, token, row);
+    for (int64_t begin = block.begin; begin < block.end; begin += 2) {
+        const int64_t count = HWY_MIN(int64_t{2}, block.end - begin);
+        for (int64_t r = 0; r < count; ++r) {
+            float* row = block.scratch + static_cast<size_t>(r) * padded;
+            LoadRow(block.rows, begin + r, row);
+            if (block.cosines != nullptr) {
+                Unrotate(block, begin + r, row);
+            }
         }
-        float dot = 0.0F;
-        float square = 0.0F;
-        Measure(row, centre, padded, dot, square);
-        const float norm = block.norm[token];
-        if (norm > smallest && norm < largest && square <= kLargestSquare) {
-            cosine[token] = dot * block.scaling / norm;
-            euclid[token] = sqrtf(square);
-        } else {
-            measureUnusualRow(block, token, centre, cosine + token, euclid + token);
+        float dots[2];
+        float squares[2];
+        MeasureTwo(block.scratch, centre, padded, dots, squares);
+        for (int64_t r = 0; r < count; ++r) {
+            const int64_t token = begin + r;
+            const float norm = block.norm[token];
+            if (norm > smallest && norm < largest && squares[r] <= kLargestSquare) {
+                cosine[token] = dots[r] * block.scaling / norm;
+                euclid[token] = sqrtf(squares[r]);
+            } else {
+                measureUnusualRow(block, token, centre, cosine + token, euclid + token);
+            }
         }
     }
 }

@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Internal: the two passes of key statistics over one block of tokens of one head, vectorised in
-// key_blocks.cpp. Sums of 16 rows are fp32, everything above is fp64.
+// key_blocks.cpp. Sums of 32 rows are fp32, everything above is fp64.
 
 #include "kernels/cpu/row_source.h"
 #include "kernels/kernel_types.h"
@@ -11,7 +11,7 @@ namespace ecokv::kernels::cpu {
 /// Rows whose squared norm leaves this range (or is NaN) are measured in fp64 by the scalar path.
 constexpr float kSmallestSquare = 1e-30F;
 constexpr float kLargestSquare = 1e34F;
-constexpr std::int64_t kRowsAtOnce = 16;
+constexpr std::int64_t kRowsAtOnce = 32;
 
 struct KeyBlock {
     RowSource rows;

@@ -16,7 +16,7 @@ namespace ecokv::kernels::cpu {
 namespace {
 
 constexpr std::int64_t kBlock = 512;
-constexpr std::int64_t kGroupBytes = 6 << 20;
+constexpr std::int64_t kGroupBytes = 2 << 20;
 
 /// Tables of cosines and sines for geometry pre; empty for post.
 class RotationTable {
@@ -91,16 +91,22 @@ public:
               const RotationTable& table, std::int64_t heads)
         : m_input(input), m_output(output), m_table(table), m_tokens(input.keys.shape[1]),
           m_dim(input.keys.shape[2]), m_padded(paddedDim(m_dim)),
+          m_vectorCount(input.rotation != nullptr ? 4 : 2),
           m_blocks((m_tokens + kBlock - 1) / kBlock), m_rows(maxThreads() * kRowsAtOnce * m_padded),
-          m_vectors(heads * m_blocks * kVectors * m_padded), m_wide(heads * kVectors * m_padded),
-          m_narrow(heads * 2 * m_padded), m_sums(static_cast<std::size_t>(heads * m_blocks)) {}
+          m_vectors(heads * m_blocks * m_vectorCount * m_padded, Contents::Any),
+          m_wide(heads * m_vectorCount * m_padded), m_narrow(heads * 2 * m_padded),
+          m_sums(static_cast<std::size_t>(heads * m_blocks)) {}
 
     void run(std::int64_t firstHead, std::int64_t heads) {
-        std::fill_n(m_vectors.data(), heads * m_blocks * kVectors * m_padded, 0.0);
+        std::fill_n(m_vectors.data(), heads * m_blocks * m_vectorCount * m_padded, 0.0);
         parallelFor(heads * m_blocks, heads * m_tokens * m_dim, [&](std::int64_t task, int thread) {
             BlockSums& sums = m_sums[static_cast<std::size_t>(task)];
-            double* vectors = m_vectors.slot(task, kVectors * m_padded);
-            sums = {vectors, vectors + m_padded, vectors + 2 * m_padded, vectors + 3 * m_padded};
+            double* vectors = m_vectors.slot(task, m_vectorCount * m_padded);
+            sums = {vectors, vectors + m_padded};
+            if (m_vectorCount > 2) {
+                sums.turnedKey = vectors + 2 * m_padded;
+                sums.turnedUnit = vectors + 3 * m_padded;
+            }
             accumulateBlock(block(firstHead, task, thread), sums);
         });
         for (std::int64_t local = 0; local < heads; ++local) {
@@ -114,8 +120,6 @@ public:
     }
 
 private:
-    static constexpr std::int64_t kVectors = 4; ///< key, unit, un-rotated key, un-rotated unit
-
     KeyBlock block(std::int64_t firstHead, std::int64_t task, int thread) const {
         const std::int64_t head = firstHead + task / m_blocks;
         const std::int64_t begin = task % m_blocks * kBlock;
@@ -135,7 +139,7 @@ private:
     }
 
     HeadCentre centre(std::int64_t local) const {
-        const double* wide = m_wide.slot(local, kVectors * m_padded);
+        const double* wide = m_wide.slot(local, m_vectorCount * m_padded);
         const std::int64_t first = m_input.rotation != nullptr ? 2 : 0;
         const float* narrow = m_narrow.slot(local, 2 * m_padded);
         return {narrow + m_padded, narrow, wide + (first + 1) * m_padded, wide + first * m_padded};
@@ -145,20 +149,20 @@ private:
     void combine(std::int64_t local, HeadStatistics& statistics) {
         HeadSums total;
         total.tokens = m_tokens;
-        double* wide = m_wide.slot(local, kVectors * m_padded);
-        std::fill_n(wide, kVectors * m_padded, 0.0);
+        double* wide = m_wide.slot(local, m_vectorCount * m_padded);
+        std::fill_n(wide, m_vectorCount * m_padded, 0.0);
         for (std::int64_t b = 0; b < m_blocks; ++b) {
             const std::int64_t task = local * m_blocks + b;
             const BlockSums& sums = m_sums[static_cast<std::size_t>(task)];
             total.norms += sums.norms;
             total.squaredNorms += sums.squares;
             total.nonZero += sums.nonZero;
-            const double* vectors = m_vectors.slot(task, kVectors * m_padded);
-            for (std::int64_t i = 0; i < kVectors * m_padded; ++i) {
+            const double* vectors = m_vectors.slot(task, m_vectorCount * m_padded);
+            for (std::int64_t i = 0; i < m_vectorCount * m_padded; ++i) {
                 wide[i] += vectors[i];
             }
         }
-        for (std::int64_t i = 0; i < kVectors * m_padded; ++i) {
+        for (std::int64_t i = 0; i < m_vectorCount * m_padded; ++i) {
             wide[i] /= static_cast<double>(std::max<std::int64_t>(1, m_tokens));
         }
         total.centroidSquared = squaredLength(wide, m_dim);
@@ -172,10 +176,12 @@ private:
     const KeyStatisticsInput& m_input;
     const KeyStatisticsOutput& m_output;
     const RotationTable& m_table;
-    std::int64_t m_tokens, m_dim, m_padded, m_blocks;
+    std::int64_t m_tokens, m_dim, m_padded;
+    std::int64_t m_vectorCount; ///< key, unit, and with a rotation un-rotated key and unit
+    std::int64_t m_blocks;
     Scratch<float> m_rows;     ///< [thread, kRowsAtOnce, padded]
-    Scratch<double> m_vectors; ///< [head, block, kVectors, padded]
-    Scratch<double> m_wide;    ///< [head, kVectors, padded] means
+    Scratch<double> m_vectors; ///< [head, block, m_vectorCount, padded]
+    Scratch<double> m_wide;    ///< [head, m_vectorCount, padded] means
     Scratch<float> m_narrow;   ///< [head, 2, padded] centroid and direction of the geometry
     std::vector<BlockSums> m_sums;
 };
