@@ -40,6 +40,18 @@ TEST_P(ParticipationRatio, followsTheEigenvaluesOfTheCovariance) {
     EXPECT_NEAR(result[2], 25.0 / 17, 1e-6); // (1 + 4)^2 / (1 + 16)
 }
 
+TEST_P(ParticipationRatio, doesNotDependOnTheScaleOfTheKeys) {
+    HostTensor keys(DType::F32, 1, 60, 20);
+    keys.fillNormal(8, 0.5F);
+    const double wanted = ratios(keys, GetParam())[0];
+    for (const float scale : {1e-25F, 1e-12F, 1e18F, 1e30F}) {
+        HostTensor scaled = keys;
+        scaled.fill(
+            [&](auto head, auto token, auto i) { return scale * keys.get(head, token, i); });
+        EXPECT_NEAR(ratios(scaled, GetParam())[0], wanted, 1e-4 * wanted) << scale;
+    }
+}
+
 TEST_P(ParticipationRatio, equalKeysHaveNoSpectrum) {
     HostTensor keys(DType::BF16, 1, 30, 16);
     keys.fill([](auto, auto, auto i) { return 0.37F * static_cast<float>(i) - 2.0F; });

@@ -7,11 +7,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace ecokv::kernels::cpu {
 
 namespace {
 
+constexpr double kSmallest = 1e-20; ///< of |k|^2, for products in fp32
+constexpr double kLargest = 1e30;
 constexpr std::int64_t kMostBlocks = 8; ///< bounds the memory: one [dim, dim] fp64 matrix each
 
 class HeadSpectrum {
@@ -24,6 +27,7 @@ public:
           m_centred(maxThreads() * kScatterRows * m_padded),
           m_product(maxThreads() * m_padded * m_padded) {}
 
+    /// NaN where the squares of the keys leave the range of fp32.
     double ratio(std::int64_t head) {
         std::fill_n(m_sums.data(), m_blocks * m_padded, 0.0);
         std::fill_n(m_scatter.data(), m_blocks * m_padded * m_padded, 0.0);
@@ -33,6 +37,10 @@ public:
         double squares = 0;
         for (std::int64_t b = 0; b < m_blocks; ++b) {
             squares += m_squares.data()[b];
+        }
+        const double meanSquare = squares / static_cast<double>(m_tokens);
+        if (squares > 0 && !(meanSquare > kSmallest && meanSquare < kLargest)) {
+            return std::numeric_limits<double>::quiet_NaN();
         }
         for (std::int64_t i = 0; i < m_padded; ++i) {
             double sum = 0;
@@ -95,7 +103,7 @@ Status participationRatio(const TensorView& keys, double* ratio) {
     HeadSpectrum spectrum(keys);
     for (std::int64_t head = 0; head < keys.shape[0]; ++head) {
         ratio[head] = spectrum.ratio(head);
-        if (!std::isfinite(ratio[head])) { // squares beyond fp32: once more, in fp64
+        if (!std::isfinite(ratio[head])) { // once more, in fp64
             const Status status =
                 reference::participationRatio(keys.slice(0, head, head + 1), ratio + head);
             if (status != Status::Ok) {
