@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "base/error.h"
+#include "cli/commands.h"
+#include "cli/run_report.h"
+#include "session/engine.h"
+#include "trace/trace_reader.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include <filesystem>
+#include <memory>
+
+namespace ecokv::cli {
+
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr const char* kExamples = "Examples:\n"
+                                  "  ecokv info out.ecokv.h5\n"
+                                  "  ecokv info resources/demo-model\n"
+                                  "  ecokv info out.ecokv.h5 --json";
+
+struct InfoOptions {
+    std::filesystem::path path;
+    bool json = false;
+};
+
+std::string attributeText(const trace::Attribute& attribute) {
+    return std::visit([](const auto& value) { return fmt::format("{}", value); }, attribute);
+}
+
+Json attributesJson(const trace::Attributes& attributes) {
+    Json json = Json::object();
+    for (const auto& [name, value] : attributes) {
+        std::visit([&json, &name = name](const auto& plain) { json[name] = plain; }, value);
+    }
+    return json;
+}
+
+Json traceJson(const trace::TraceReader& reader) {
+    const trace::Dimensions& d = reader.dimensions();
+    Json json{{"kind", "trace"},
+              {"path", reader.path().string()},
+              {"complete", reader.complete()},
+              {"problems", reader.problems()},
+              {"dimensions",
+               {{"layers", d.layers},
+                {"heads", d.heads},
+                {"kv_heads", d.kvHeads},
+                {"tokens", d.tokens},
+                {"head_dim", d.headDim},
+                {"window", d.window}}},
+              {"root", attributesJson(reader.rootAttributes())},
+              {"policies", Json::object()},
+              {"datasets", Json::array()}};
+    if (const auto model = reader.model()) {
+        json["model"] = attributesJson(model->attributes);
+    }
+    if (const auto run = reader.run()) {
+        json["run"] = attributesJson(run->attributes);
+    }
+    for (const std::string& id : reader.policyIds()) {
+        json["policies"][id] = attributesJson(reader.policy(id).attributes);
+    }
+    for (const trace::DatasetEntry& entry : reader.entries()) {
+        json["datasets"].push_back({{"path", entry.path},
+                                    {"shape", entry.shape},
+                                    {"dtype", entry.dtype},
+                                    {"description", entry.description},
+                                    {"stored_bytes", entry.storedBytes},
+                                    {"problem", entry.problem}});
+    }
+    return json;
+}
+
+void printAttributes(const char* title, const trace::Attributes& attributes) {
+    fmt::print("\n{}\n", title);
+    for (const auto& [name, value] : attributes) {
+        const std::string text = attributeText(value);
+        if (!text.empty()) {
+            fmt::print("  {:<26} {}\n", name, text);
+        }
+    }
+}
+
+void printTrace(const trace::TraceReader& reader) {
+    const trace::Dimensions& d = reader.dimensions();
+    fmt::print("Trace {} ({})\n", reader.path().string(),
+               reader.complete() ? "complete" : "incomplete");
+    fmt::print("  {} layers, {} query heads, {} KV heads, {} tokens, {} dims, {} window rows\n",
+               d.layers, d.heads, d.kvHeads, d.tokens, d.headDim, d.window);
+    for (const std::string& problem : reader.problems()) {
+        fmt::print("  problem: {}\n", problem);
+    }
+    if (const auto model = reader.model()) {
+        printAttributes("Model", model->attributes);
+    }
+    if (const auto run = reader.run()) {
+        printAttributes("Run", run->attributes);
+    }
+    for (const std::string& id : reader.policyIds()) {
+        printAttributes(("Policy " + id).c_str(), reader.policy(id).attributes);
+    }
+    fmt::print("\nDatasets\n");
+    for (const trace::DatasetEntry& entry : reader.entries()) {
+        fmt::print("  {:<40} {:<10} [{}]  {}{}\n", entry.path, entry.dtype,
+                   fmt::join(entry.shape, ", "), byteText(static_cast<double>(entry.storedBytes)),
+                   entry.problem.empty() ? "" : "  problem: " + entry.problem);
+    }
+}
+
+void describeModel(const InfoOptions& options) {
+    const session::ModelSummary model = session::loadEngine()->describe(options.path);
+    if (options.json) {
+        Json details = Json::object();
+        for (const auto& [label, value] : model.details) {
+            details[label] = value;
+        }
+        const Json json{{"kind", "model"},
+                        {"name", model.name},
+                        {"path", model.path},
+                        {"family", model.family},
+                        {"architecture", model.architecture},
+                        {"layers", model.layers},
+                        {"heads", model.heads},
+                        {"kv_heads", model.kvHeads},
+                        {"head_dim", model.headDim},
+                        {"image_tokens_per_picture", model.imageTokensPerPicture},
+                        {"parameters", model.parameters},
+                        {"weight_bytes", model.weightBytes},
+                        {"max_positions", model.maxPositions},
+                        {"dtype", model.dtype},
+                        {"details", details}};
+        fmt::print("{}\n", json.dump());
+        return;
+    }
+    fmt::print("Model {} ({})\n", model.name, model.path);
+    for (const auto& [label, value] : model.details) {
+        fmt::print("  {:<16} {}\n", label, value);
+    }
+}
+
+void infoCommand(const InfoOptions& options) {
+    if (!std::filesystem::exists(options.path)) {
+        throwBadInput(fmt::format("{} does not exist.", options.path.string()),
+                      "Give a trace file (*.ecokv.h5) or a model folder.");
+    }
+    if (std::filesystem::is_directory(options.path)) {
+        describeModel(options);
+        return;
+    }
+    const trace::TraceReader reader(options.path);
+    if (options.json) {
+        fmt::print("{}\n", traceJson(reader).dump(-1, ' ', false, Json::error_handler_t::replace));
+    } else {
+        printTrace(reader);
+    }
+}
+
+} // namespace
+
+void addInfoCommand(CLI::App& app) {
+    CLI::App* info = app.add_subcommand("info", "Describe a trace file or a model folder");
+    const auto options = std::make_shared<InfoOptions>();
+    info->add_option("path", options->path, "Trace (*.ecokv.h5) or model folder")->required();
+    info->add_flag("--json", options->json, "One JSON object on stdout");
+    info->footer(kExamples);
+    info->callback([options] { infoCommand(*options); });
+}
+
+} // namespace ecokv::cli

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The `ecokv` command: everything the desktop does, without a display and without Qt.
+
+#include "base/error.h"
+#include "cli/commands.h"
+#include "cli/exit_code.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <exception>
+
+namespace {
+
+using ecokv::cli::ExitCode;
+
+constexpr const char* kFooter =
+    "Examples:\n"
+    "  ecokv run --model resources/demo-model --image PIC.png --prompt \"ABC?\" --budget 48\n"
+    "  ecokv info out.ecokv.h5\n"
+    "Exit codes: 0 done, 1 bug, 2 usage, 3 bad input, 4 cancelled.";
+
+int fail(const ecokv::Error& error) {
+    fmt::print(stderr, "ecokv: {}\n", error.message());
+    if (!error.advice().empty()) {
+        fmt::print(stderr, "       {}\n", error.advice());
+    }
+    return static_cast<int>(ecokv::cli::exitCodeOf(error.kind()));
+}
+
+int runProgram(int argc, char** argv) {
+    CLI::App app("See which image patches and words a KV cache policy keeps.", "ecokv");
+    app.set_version_flag("--version", "ecokv " ECOKV_VERSION);
+    app.require_subcommand(1);
+    app.footer(kFooter);
+    ecokv::cli::addRunCommand(app);
+    ecokv::cli::addInfoCommand(app);
+    ecokv::cli::addPoliciesCommand(app);
+    ecokv::cli::addDevicesCommand(app);
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+        const int shown = app.exit(error);
+        return shown == 0 ? 0 : static_cast<int>(ExitCode::Usage);
+    } catch (const ecokv::Error& error) {
+        return fail(error);
+    }
+    return static_cast<int>(ExitCode::Done);
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+    try {
+        return runProgram(argc, argv);
+    } catch (const std::exception& error) {
+        fmt::print(stderr, "ecokv: internal error: {}\n", error.what());
+        return static_cast<int>(ExitCode::Bug);
+    }
+}

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "cli/commands.h"
+#include "cli/run_report.h"
+#include "cli/signal_cancel.h"
+#include "cli/terminal_progress.h"
+#include "session/engine.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <unistd.h>
+
+namespace ecokv::cli {
+
+namespace {
+
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  ecokv run --model resources/demo-model --image resources/demo-documents/invoice.png \\\n"
+    "            --prompt \"ABC?\" --policy ecokv --budget 48 --trace out.ecokv.h5\n"
+    "  ecokv run --model DIR --image PIC --prompt \"What is the total?\" --policy full --json\n"
+    "  ecokv run --model DIR --image PIC --prompt \"...\" --policy ecokv:alpha=0.7,window=16 \\\n"
+    "            --budget 64 --with-full\n"
+    "Exit codes: 0 done, 1 bug, 2 usage, 3 bad input, 4 cancelled.";
+
+/// Options as typed; turned into a RunConfig when the command runs.
+struct RunOptions {
+    session::RunConfig config;
+    std::string policy = "ecokv", device = "auto", dtype = "auto";
+    int window = 0;
+    std::int64_t recent = 0;
+    std::uint64_t seed = 0;
+    bool json = false, plain = false, noOrientation = false, noValues = false;
+};
+
+/// Shows a run on the terminal: streamed answer on stdout, the rest on stderr.
+class TerminalListener : public session::RunListener {
+public:
+    explicit TerminalListener(bool json)
+        : m_json(json), m_bar(stderr, isatty(STDERR_FILENO) != 0) {}
+
+    void progress(const Progress& progress) override { m_bar.update(progress); }
+
+    void text(session::Stream stream, const std::string& piece) override {
+        if (m_json) {
+            return;
+        }
+        m_bar.clear();
+        if (stream == session::Stream::Full && !m_inFull) {
+            m_inFull = true;
+            fmt::print("\nfull cache: ");
+        }
+        fmt::print("{}", piece);
+        std::fflush(stdout);
+    }
+
+    void note(const std::string& sentence) override {
+        m_bar.clear();
+        fmt::print(stderr, "note: {}\n", sentence);
+    }
+
+    void ledger(const session::Ledger&) override { m_bar.clear(); }
+
+    void finish() { m_bar.clear(); }
+
+private:
+    bool m_json;
+    bool m_inFull = false;
+    TerminalProgress m_bar;
+};
+
+void addPromptOptions(CLI::App& run, RunOptions& o) {
+    run.add_option("--model", o.config.model, "Hugging Face model folder")->required();
+    run.add_option("--image", o.config.images, "Picture (JPEG, PNG, WebP); repeat for several");
+    run.add_option("--prompt", o.config.prompt, "What to ask")->required();
+    run.add_option("--max-new-tokens", o.config.maxNewTokens, "Longest answer, in tokens")
+        ->capture_default_str();
+    run.add_flag("--plain-prompt", o.plain, "Do not apply the model's chat template");
+    run.add_flag("--ignore-orientation", o.noOrientation, "Do not turn pictures by their EXIF tag");
+    run.add_option("--temperature", o.config.temperature, "0 = greedy")->capture_default_str();
+    run.add_option("--top-k", o.config.topK, "Sample from the k best; 0 = off")
+        ->capture_default_str();
+    run.add_option("--top-p", o.config.topP, "Sample from this probability mass")
+        ->capture_default_str();
+}
+
+void addPolicyOptions(CLI::App& run, RunOptions& o) {
+    run.add_option("--policy", o.policy,
+                   "full random streaming snapkv mixkv ecokv, with options "
+                   "as NAME:key=value,...; see `ecokv policies`")
+        ->capture_default_str();
+    run.add_option("--budget", o.config.policy.budget,
+                   "Tokens kept per KV head, protected ones included (needed unless full)");
+    run.add_option("--window", o.window, "Observation window, in rows");
+    run.add_option("--recent", o.recent, "Last tokens that are always kept");
+    run.add_option("--sink", o.config.policy.sink, "First tokens that are always kept")
+        ->capture_default_str();
+    run.add_option("--alpha", o.config.policy.alpha, "Share of the cosine in the diversity")
+        ->capture_default_str();
+    run.add_option("--beta", o.config.policy.beta, "Share of the cosine in the redundancy")
+        ->capture_default_str();
+    run.add_option("--pool", o.config.policy.pool, "Odd pooling kernel over the importance")
+        ->capture_default_str();
+    run.add_option("--seed", o.seed, "Of `random` and of sampling")->capture_default_str();
+}
+
+void addMachineOptions(CLI::App& run, RunOptions& o) {
+    run.add_option("--threads", o.config.threads, "CPU threads; 0 = all cores")
+        ->capture_default_str();
+    run.add_option("--dtype", o.dtype, "Compute type: auto, f32, bf16")
+        ->check(CLI::IsMember({"auto", "f32", "bf16"}))
+        ->capture_default_str();
+    run.add_option("--device", o.device, "auto, cpu, cuda")
+        ->check(CLI::IsMember({"auto", "cpu", "cuda"}))
+        ->capture_default_str();
+    run.add_option("--trace", o.config.trace, "Record the run to this file (*.ecokv.h5)");
+    run.add_option("--record-window", o.config.recordWindow, "Query rows the trace records")
+        ->capture_default_str();
+    run.add_flag("--no-values", o.noValues, "Leave the values out of the trace");
+    run.add_flag("--compact", o.config.compactTrace, "Compress the trace (shuffle + deflate)");
+    run.add_flag("--with-full", o.config.compareFull, "Also answer from the full cache");
+    run.add_flag("--json", o.json, "One JSON object on stdout, everything else on stderr");
+}
+
+session::RunConfig finishConfig(const CLI::App& run, const RunOptions& o) {
+    session::RunConfig config = o.config;
+    if (run.count("--window") > 0) {
+        config.policy.window = o.window;
+    }
+    if (run.count("--recent") > 0) {
+        config.policy.recent = o.recent;
+    }
+    config.policy.seed = o.seed;
+    config.policy = policy::parsePolicy(o.policy, config.policy);
+    config.applyTemplate = !o.plain;
+    config.applyOrientation = !o.noOrientation;
+    config.recordValues = !o.noValues;
+    config.device = session::parseDeviceChoice(o.device);
+    config.dtype = session::parseDTypeChoice(o.dtype);
+    if (config.policy.scorer != "full" && config.policy.budget == 0) {
+        throwUsage(fmt::format("The policy {} needs a budget.", config.policy.scorer),
+                   "Add --budget N (tokens kept per KV head), or use --policy full.");
+    }
+    return config;
+}
+
+void printForPeople(const session::RunResult& result) {
+    fmt::print("\n\n{}", ledgerText(result.ledger));
+    fmt::print("Prompt {} tokens ({} of pictures), policy {}, {} on {} with {} threads\n",
+               result.promptTokens, result.imageTokens, result.policy, result.dtype, result.device,
+               result.threads);
+    fmt::print("Load {:.2f} s, prefill {:.2f} s (scoring {:.3f} s), {:.1f} tokens/s\n",
+               result.timings.loadSeconds, result.timings.prefillSeconds,
+               result.timings.scoringSeconds, result.timings.decodeTokensPerSecond);
+    if (!result.trace.empty()) {
+        fmt::print("Trace {}\n", result.trace.string());
+    }
+}
+
+void runCommand(const CLI::App& run, const RunOptions& options) {
+    const session::RunConfig config = finishConfig(run, options);
+    const SignalCancel cancel;
+    TerminalListener listener(options.json);
+    const auto engine = session::loadEngine();
+    session::RunResult result;
+    try {
+        result = engine->run(config, listener, cancel.token());
+    } catch (...) {
+        listener.finish();
+        throw;
+    }
+    listener.finish();
+    if (options.json) {
+        fmt::print("{}\n", runResultJson(result));
+    } else {
+        printForPeople(result);
+    }
+}
+
+} // namespace
+
+void addRunCommand(CLI::App& app) {
+    CLI::App* run = app.add_subcommand("run", "Answer a prompt from an evicted cache");
+    const auto options = std::make_shared<RunOptions>();
+    addPromptOptions(*run, *options);
+    addPolicyOptions(*run, *options);
+    addMachineOptions(*run, *options);
+    run->footer(kExamples);
+    run->callback([run, options] { runCommand(*run, *options); });
+}
+
+} // namespace ecokv::cli

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "cli/run_report.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+namespace ecokv::cli {
+
+namespace {
+
+using Json = nlohmann::json;
+
+Json timingsJson(const session::Timings& timings) {
+    return {{"load_seconds", timings.loadSeconds},
+            {"prepare_seconds", timings.prepareSeconds},
+            {"prefill_seconds", timings.prefillSeconds},
+            {"scoring_seconds", timings.scoringSeconds},
+            {"decode_seconds", timings.decodeSeconds},
+            {"decode_tokens_per_second", timings.decodeTokensPerSecond},
+            {"total_seconds", timings.totalSeconds}};
+}
+
+/// Fewest, mean and most tokens kept by a head.
+struct KeptSummary {
+    std::int64_t least = std::numeric_limits<std::int64_t>::max(), most = 0, total = 0, heads = 0;
+};
+
+KeptSummary summarise(const session::Ledger& ledger) {
+    KeptSummary summary;
+    for (const auto& layer : ledger.keptTokens) {
+        for (const std::int64_t kept : layer) {
+            summary.least = std::min(summary.least, kept);
+            summary.most = std::max(summary.most, kept);
+            summary.total += kept;
+            ++summary.heads;
+        }
+    }
+    return summary;
+}
+
+} // namespace
+
+std::string byteText(double bytes) {
+    constexpr std::array<const char*, 5> kUnits{"B", "KB", "MB", "GB", "TB"};
+    std::size_t unit = 0;
+    while (bytes >= 1000 && unit + 1 < kUnits.size()) {
+        bytes /= 1000;
+        ++unit;
+    }
+    return fmt::format(unit == 0 ? "{:.0f} {}" : "{:.1f} {}", bytes, kUnits[unit]);
+}
+
+std::string runResultJson(const session::RunResult& result) {
+    Json json{{"answer", result.answer.text},
+              {"token_ids", result.answer.tokenIds},
+              {"logprob", result.answer.logprob},
+              {"stopped_at_end", result.answer.stoppedAtEnd},
+              {"prompt_tokens", result.promptTokens},
+              {"image_tokens", result.imageTokens},
+              {"policy", result.policy},
+              {"budget", result.budget},
+              {"compressed", result.compressed},
+              {"ledger",
+               {{"kept_tokens", result.ledger.keptTokens},
+                {"kept_bytes", result.ledger.keptBytes},
+                {"full_bytes", result.ledger.fullBytes},
+                {"protected_tokens", result.ledger.protectedTokens}}},
+              {"timings", timingsJson(result.timings)},
+              {"device", result.device},
+              {"dtype", result.dtype},
+              {"threads", result.threads},
+              {"notes", result.notes},
+              {"trace", result.trace.empty() ? Json(nullptr) : Json(result.trace.string())}};
+    if (result.hasFullAnswer) {
+        json["full_answer"] = result.fullAnswer.text;
+        json["full_token_ids"] = result.fullAnswer.tokenIds;
+    }
+    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string ledgerText(const session::Ledger& ledger) {
+    const KeptSummary kept = summarise(ledger);
+    if (kept.heads == 0) {
+        return {};
+    }
+    const auto heads = static_cast<double>(kept.heads);
+    const double mean = static_cast<double>(kept.total) / heads;
+    const auto keptBytes = static_cast<double>(ledger.keptBytes);
+    const auto fullBytes = static_cast<double>(ledger.fullBytes);
+    const double saved = fullBytes > 0 ? 100 * (1 - keptBytes / fullBytes) : 0;
+    std::string text = fmt::format(
+        "KV cache after the prefill   tokens/head   bytes/head   bytes in all ({} heads)\n"
+        "  full                       {:11}   {:>10}   {:>10}\n"
+        "  kept                       {:11.1f}   {:>10}   {:>10}\n"
+        "  of these protected         {:11}\n"
+        "  saved                      {:10.1f} %   {:>10}   {:>10}\n",
+        kept.heads, ledger.promptTokens, byteText(fullBytes / heads), byteText(fullBytes), mean,
+        byteText(keptBytes / heads), byteText(keptBytes), ledger.protectedTokens, saved,
+        byteText((fullBytes - keptBytes) / heads), byteText(fullBytes - keptBytes));
+    if (kept.least != kept.most) {
+        text += fmt::format("  heads keep {} to {} tokens\n", kept.least, kept.most);
+    }
+    return text;
+}
+
+} // namespace ecokv::cli

@@ -1,0 +1,38 @@
+#pragma once
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Decodes an answer token by token from a prefilled cache and streams whole characters.
+
+#include "base/cancellation.h"
+#include "cache/kv_cache.h"
+#include "model/model.h"
+#include "session/run_result.h"
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace ecokv::session {
+
+struct GenerationParams {
+    std::int64_t maxNewTokens = 0;
+    model::SamplingParams sampling;
+    /// Called with pieces that end on a character boundary (field case F118).
+    std::function<void(const std::string&)> onText;
+    /// Called after each token with the count so far.
+    std::function<void(std::int64_t)> onToken;
+    CancellationToken cancel;
+};
+
+/// `logits` [vocabulary] f32 of the last prompt token.
+Answer generateAnswer(model::Model& model, cache::KvCache& cache, std::vector<float> logits,
+                      const GenerationParams& params);
+
+/// Natural log of the softmax probability of `id` in `logits`.
+float logProbability(const std::vector<float>& logits, TokenId id);
+
+/// Length in bytes of the longest prefix of `text` that is certain not to change when more tokens
+/// arrive: everything before trailing replacement characters.
+std::size_t stablePrefix(const std::string& text);
+
+} // namespace ecokv::session

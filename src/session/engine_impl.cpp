@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The engine behind session::Engine: holds the opened model and runs prompts on it.
+
+#include "base/error.h"
+#include "kernels/device_memory.h"
+#include "model/model.h"
+#include "session/engine.h"
+#include "session/runner.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+namespace ecokv::session {
+
+namespace {
+
+std::string grouped(std::int64_t value) {
+    std::string digits = std::to_string(value);
+    for (auto at = static_cast<std::ptrdiff_t>(digits.size()) - 3; at > 0; at -= 3) {
+        digits.insert(static_cast<std::size_t>(at), " ");
+    }
+    return digits;
+}
+
+/// What the loaded model depends on; a change means loading again.
+struct ModelKey {
+    std::filesystem::path folder;
+    Device device;
+    DTypeChoice dtype = DTypeChoice::Auto;
+    int threads = 0;
+
+    bool operator==(const ModelKey&) const = default;
+};
+
+model::ComputeDType computeDType(DTypeChoice choice) {
+    switch (choice) {
+    case DTypeChoice::F32:
+        return model::ComputeDType::F32;
+    case DTypeChoice::BF16:
+        return model::ComputeDType::BF16;
+    case DTypeChoice::Auto:
+        break;
+    }
+    return model::ComputeDType::Auto;
+}
+
+class EngineImpl : public Engine {
+public:
+    ModelSummary describe(const std::filesystem::path& folder) override;
+    DeviceReport devices() override;
+    RunResult run(const RunConfig& config, RunListener& listener,
+                  const CancellationToken& cancel) override;
+
+private:
+    Device chooseDevice(DeviceChoice choice) const;
+    double load(const RunConfig& config, RunListener& listener, const CancellationToken& cancel);
+
+    ModelKey m_key;
+    std::unique_ptr<model::Model> m_model;
+};
+
+ModelSummary EngineImpl::describe(const std::filesystem::path& folder) {
+    const model::ModelInfo info = model::describeModel(folder);
+    ModelSummary summary{info.name,
+                         info.family,
+                         info.architecture,
+                         info.path,
+                         info.layers,
+                         info.heads,
+                         info.kvHeads,
+                         info.headDim,
+                         info.imageTokensPerPicture,
+                         info.parameters,
+                         info.weightBytes,
+                         info.maxPositions,
+                         dtypeName(info.storedDType),
+                         {}};
+    summary.details = {
+        {"Family", fmt::format("{} ({})", info.family, info.architecture)},
+        {"Parameters", grouped(info.parameters)},
+        {"Weights", fmt::format("{:.1f} MB as {}", static_cast<double>(info.weightBytes) / 1e6,
+                                summary.dtype)},
+        {"Decoder", fmt::format("{} layers, {} query heads, {} KV heads of {} dims", info.layers,
+                                info.heads, info.kvHeads, info.headDim)},
+        {"Context", fmt::format("{} tokens", grouped(info.maxPositions))},
+        {"Picture",
+         info.imageTokensPerPicture > 0
+             ? fmt::format("{} tokens, {} x {} pixels in patches of {}", info.imageTokensPerPicture,
+                           info.imageWidth, info.imageHeight, info.patchSize)
+             : std::string("none")},
+        {"Chat template", info.templateSource.empty() ? std::string("none (plain prompts only)")
+                                                      : info.templateSource},
+        {"Image settings",
+         info.processorSource.empty() ? std::string("none") : info.processorSource},
+        {"KV cache", fmt::format("{} bytes per token as {}",
+                                 grouped(2LL * info.layers * info.kvHeads * info.headDim *
+                                         static_cast<std::int64_t>(dtypeSize(info.storedDType))),
+                                 summary.dtype)},
+    };
+    return summary;
+}
+
+DeviceReport EngineImpl::devices() {
+    const kernels::CudaReport cuda = kernels::cudaReport();
+    DeviceReport report;
+    report.lines.push_back(fmt::format("cpu: {} threads", std::thread::hardware_concurrency()));
+    if (!cuda.built) {
+        report.lines.emplace_back("cuda: this build has no CUDA kernels; configure with "
+                                  "ECOKV_CUDA=ON to add them");
+    } else if (cuda.problem.empty()) {
+        report.lines.push_back(fmt::format("cuda: {} device(s), first is {}; kernels built for {}",
+                                           cuda.deviceCount, cuda.deviceName, cuda.architectures));
+    } else {
+        report.lines.push_back(fmt::format("cuda: kernels built for {}, not usable: {}",
+                                           cuda.architectures, cuda.problem));
+    }
+    report.chosen = cuda.built && cuda.problem.empty() ? "cuda" : "cpu";
+    report.lines.push_back("auto uses: " + report.chosen);
+    return report;
+}
+
+Device EngineImpl::chooseDevice(DeviceChoice choice) const {
+    if (choice == DeviceChoice::Cpu) {
+        return {};
+    }
+    const kernels::CudaReport cuda = kernels::cudaReport();
+    const bool usable = cuda.built && cuda.problem.empty();
+    if (choice == DeviceChoice::Cuda && !usable) {
+        throwBadInput(
+            cuda.built ? fmt::format("No GPU can be used: {}. Kernels for {} are built in.",
+                                     cuda.problem, cuda.architectures)
+                       : std::string("This build has no CUDA kernels."),
+            cuda.built ? "Install an NVIDIA driver for CUDA 13 and check that nvidia-smi lists "
+                         "the GPU, or use --device cpu."
+                       : "Configure with ECOKV_CUDA=ON and build again, or use --device cpu.");
+    }
+    return usable ? Device{DeviceKind::Cuda, 0} : Device{};
+}
+
+double EngineImpl::load(const RunConfig& config, RunListener& listener,
+                        const CancellationToken& cancel) {
+    const auto start = std::chrono::steady_clock::now();
+    const ModelKey key{std::filesystem::weakly_canonical(config.model), chooseDevice(config.device),
+                       config.dtype, config.threads};
+    if (!m_model || !(key == m_key)) {
+        m_model.reset(); // the old weights go before the new ones come
+        model::LoadOptions options;
+        options.device = key.device;
+        options.dtype = computeDType(config.dtype);
+        options.threads = config.threads;
+        options.progress = [&listener](const Progress& progress) { listener.progress(progress); };
+        options.cancel = cancel;
+        m_model = model::Model::open(key.folder, options);
+        m_key = key;
+    }
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+RunResult EngineImpl::run(const RunConfig& config, RunListener& listener,
+                          const CancellationToken& cancel) {
+    checkRunConfig(config);
+    RunResult result;
+    result.timings.loadSeconds = load(config, listener, cancel);
+    const bool onGpu = m_key.device.kind == DeviceKind::Cuda;
+    result.device = onGpu ? kernels::cudaReport().deviceName : "cpu";
+    result.backend = onGpu ? "cuda" : "cpu";
+    result.dtype = dtypeName(m_model->computeDType());
+    result.threads = config.threads > 0
+                         ? config.threads
+                         : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+    return Runner(*m_model, config, listener, cancel).run(std::move(result));
+}
+
+} // namespace
+
+} // namespace ecokv::session
+
+extern "C" ecokv::session::Engine* ecokvCreateEngine() {
+    return new ecokv::session::EngineImpl();
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "session/ledger_book.h"
+
+namespace ecokv::session {
+
+std::uint64_t fullCacheBytes(const cache::CacheShape& shape, std::int64_t tokens) {
+    return 2ULL * static_cast<std::uint64_t>(shape.layers) *
+           static_cast<std::uint64_t>(shape.kvHeads) * static_cast<std::uint64_t>(tokens) *
+           static_cast<std::uint64_t>(shape.headDim) * dtypeSize(shape.dtype);
+}
+
+Ledger makeLedger(const cache::KvCache& cache, const policy::ResolvedPolicy& policy) {
+    const cache::CacheShape& shape = cache.shape();
+    Ledger ledger;
+    ledger.promptTokens = policy.tokens;
+    ledger.protectedTokens = policy.compresses ? policy.sink + policy.recent : policy.tokens;
+    ledger.keptBytes = cache.usedBytes();
+    ledger.fullBytes = fullCacheBytes(shape, policy.tokens);
+    for (std::int32_t layer = 0; layer < shape.layers; ++layer) {
+        auto& row = ledger.keptTokens.emplace_back();
+        for (std::int32_t head = 0; head < shape.kvHeads; ++head) {
+            row.push_back(cache.length(LayerId{layer}, HeadId{head}));
+        }
+    }
+    return ledger;
+}
+
+} // namespace ecokv::session

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "session/run_config.h"
+
+#include "base/error.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <array>
+#include <string_view>
+#include <utility>
+
+namespace ecokv::session {
+
+namespace {
+
+using Json = nlohmann::json;
+
+template <class Enum, std::size_t N> using Names = std::array<std::pair<Enum, const char*>, N>;
+
+constexpr Names<DeviceChoice, 3> kDevices{
+    {{DeviceChoice::Auto, "auto"}, {DeviceChoice::Cpu, "cpu"}, {DeviceChoice::Cuda, "cuda"}}};
+constexpr Names<DTypeChoice, 3> kDTypes{
+    {{DTypeChoice::Auto, "auto"}, {DTypeChoice::F32, "f32"}, {DTypeChoice::BF16, "bf16"}}};
+constexpr Names<policy::Geometry, 2> kGeometries{
+    {{policy::Geometry::Post, "post"}, {policy::Geometry::Pre, "pre"}}};
+constexpr Names<kernels::PoolMode, 3> kPoolModes{{{kernels::PoolMode::Average, "avg"},
+                                                  {kernels::PoolMode::AveragePadded, "avg-padded"},
+                                                  {kernels::PoolMode::Max, "max"}}};
+
+template <class Enum, std::size_t N> const char* nameOf(const Names<Enum, N>& names, Enum value) {
+    for (const auto& [candidate, name] : names) {
+        if (candidate == value) {
+            return name;
+        }
+    }
+    throwInternal("An option has a value without a name.");
+}
+
+template <class Enum, std::size_t N>
+Enum valueOf(const Names<Enum, N>& names, const std::string& text, const char* field) {
+    std::string known;
+    for (const auto& [value, name] : names) {
+        if (text == name) {
+            return value;
+        }
+        known += fmt::format("{}{}", known.empty() ? "" : ", ", name);
+    }
+    throwBadInput(fmt::format("The run setting \"{}\" is \"{}\".", field, text),
+                  fmt::format("Use one of {}.", known));
+}
+
+/// Takes fields out of a JSON object one by one, so that what is left over can be refused.
+class FieldReader {
+public:
+    FieldReader(Json object, std::string where)
+        : m_object(std::move(object)), m_where(std::move(where)) {
+        if (!m_object.is_object()) {
+            throwBadInput(fmt::format("{} is not a JSON object.", m_where));
+        }
+    }
+
+    template <class T> void read(const char* name, T& target) {
+        const auto found = m_object.find(name);
+        if (found == m_object.end()) {
+            return;
+        }
+        try {
+            target = found->get<T>();
+        } catch (const Json::exception&) {
+            throwBadInput(fmt::format("{} has \"{}\" = {}, which is of the wrong type.", m_where,
+                                      name, found->dump()));
+        }
+        m_object.erase(found);
+    }
+
+    template <class T> void readOptional(const char* name, std::optional<T>& target) {
+        const auto found = m_object.find(name);
+        if (found == m_object.end()) {
+            return;
+        }
+        if (found->is_null()) {
+            target.reset();
+            m_object.erase(found);
+            return;
+        }
+        T value{};
+        read(name, value);
+        target = value;
+    }
+
+    void refuseLeftovers() const {
+        if (!m_object.empty()) {
+            throwBadInput(
+                fmt::format("{} has an unknown field \"{}\".", m_where, m_object.begin().key()),
+                "It may come from a newer version of this program.");
+        }
+    }
+
+private:
+    Json m_object;
+    std::string m_where;
+};
+
+Json policyToJson(const policy::PolicyConfig& policy) {
+    Json json{{"scorer", policy.scorer}, {"allocator", policy.allocator},
+              {"budget", policy.budget}, {"sink", policy.sink},
+              {"alpha", policy.alpha},   {"beta", policy.beta},
+              {"pool", policy.pool},     {"geometry", nameOf(kGeometries, policy.geometry)},
+              {"seed", policy.seed}};
+    if (policy.window) {
+        json["window"] = *policy.window;
+    }
+    if (policy.recent) {
+        json["recent"] = *policy.recent;
+    }
+    if (policy.poolMode) {
+        json["pool_mode"] = nameOf(kPoolModes, *policy.poolMode);
+    }
+    if (policy.valueNorm) {
+        json["value_norm"] = *policy.valueNorm;
+    }
+    return json;
+}
+
+policy::PolicyConfig policyFromJson(const Json& json) {
+    policy::PolicyConfig policy;
+    FieldReader fields(json, "The policy of the run settings");
+    fields.read("scorer", policy.scorer);
+    fields.read("allocator", policy.allocator);
+    fields.read("budget", policy.budget);
+    fields.read("sink", policy.sink);
+    fields.read("alpha", policy.alpha);
+    fields.read("beta", policy.beta);
+    fields.read("pool", policy.pool);
+    fields.read("seed", policy.seed);
+    fields.readOptional("window", policy.window);
+    fields.readOptional("recent", policy.recent);
+    fields.readOptional("value_norm", policy.valueNorm);
+    std::string geometry = nameOf(kGeometries, policy.geometry);
+    fields.read("geometry", geometry);
+    policy.geometry = valueOf(kGeometries, geometry, "geometry");
+    std::optional<std::string> poolMode;
+    fields.readOptional("pool_mode", poolMode);
+    if (poolMode) {
+        policy.poolMode = valueOf(kPoolModes, *poolMode, "pool_mode");
+    }
+    fields.refuseLeftovers();
+    return policy;
+}
+
+} // namespace
+
+const char* deviceChoiceName(DeviceChoice choice) {
+    return nameOf(kDevices, choice);
+}
+
+DeviceChoice parseDeviceChoice(const std::string& text) {
+    return valueOf(kDevices, text, "device");
+}
+
+const char* dtypeChoiceName(DTypeChoice choice) {
+    return nameOf(kDTypes, choice);
+}
+
+DTypeChoice parseDTypeChoice(const std::string& text) {
+    return valueOf(kDTypes, text, "dtype");
+}
+
+std::string toJson(const RunConfig& config) {
+    Json images = Json::array();
+    for (const auto& image : config.images) {
+        images.push_back(image.string());
+    }
+    const Json json{{"model", config.model.string()},
+                    {"images", images},
+                    {"prompt", config.prompt},
+                    {"apply_template", config.applyTemplate},
+                    {"apply_orientation", config.applyOrientation},
+                    {"policy", policyToJson(config.policy)},
+                    {"max_new_tokens", config.maxNewTokens},
+                    {"temperature", config.temperature},
+                    {"top_k", config.topK},
+                    {"top_p", config.topP},
+                    {"compare_full", config.compareFull},
+                    {"device", nameOf(kDevices, config.device)},
+                    {"dtype", nameOf(kDTypes, config.dtype)},
+                    {"threads", config.threads},
+                    {"trace", config.trace.string()},
+                    {"record_window", config.recordWindow},
+                    {"record_values", config.recordValues},
+                    {"compact_trace", config.compactTrace}};
+    return json.dump(2, ' ', false, Json::error_handler_t::replace);
+}
+
+RunConfig runConfigFromJson(const std::string& text) {
+    Json parsed;
+    try {
+        parsed = Json::parse(text);
+    } catch (const Json::parse_error& error) {
+        throwBadInput(fmt::format("The run settings are not valid JSON (byte {}).", error.byte));
+    }
+    RunConfig config;
+    FieldReader fields(std::move(parsed), "The run settings");
+    std::string model, trace;
+    std::string device = nameOf(kDevices, config.device);
+    std::string dtype = nameOf(kDTypes, config.dtype);
+    std::vector<std::string> images;
+    Json policyJson = Json::object();
+    fields.read("model", model);
+    fields.read("images", images);
+    fields.read("prompt", config.prompt);
+    fields.read("apply_template", config.applyTemplate);
+    fields.read("apply_orientation", config.applyOrientation);
+    fields.read("policy", policyJson);
+    fields.read("max_new_tokens", config.maxNewTokens);
+    fields.read("temperature", config.temperature);
+    fields.read("top_k", config.topK);
+    fields.read("top_p", config.topP);
+    fields.read("compare_full", config.compareFull);
+    fields.read("device", device);
+    fields.read("dtype", dtype);
+    fields.read("threads", config.threads);
+    fields.read("trace", trace);
+    fields.read("record_window", config.recordWindow);
+    fields.read("record_values", config.recordValues);
+    fields.read("compact_trace", config.compactTrace);
+    fields.refuseLeftovers();
+    config.model = model;
+    config.images.assign(images.begin(), images.end());
+    config.policy = policyFromJson(policyJson);
+    config.device = parseDeviceChoice(device);
+    config.dtype = parseDTypeChoice(dtype);
+    config.trace = trace;
+    return config;
+}
+
+} // namespace ecokv::session

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "session/runner.h"
+
+#include "base/error.h"
+#include "session/answer_generator.h"
+#include "session/layer_pipeline.h"
+#include "session/ledger_book.h"
+#include "session/trace_records.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace ecokv::session {
+
+namespace {
+
+class StopWatch {
+public:
+    double seconds() const {
+        return std::chrono::duration<double>(std::chrono::steady_clock::now() - m_start).count();
+    }
+
+private:
+    std::chrono::steady_clock::time_point m_start = std::chrono::steady_clock::now();
+};
+
+constexpr const char* kPolicyId = "0";
+
+} // namespace
+
+void checkRunConfig(const RunConfig& config) {
+    if (config.model.empty()) {
+        throwUsage("No model folder was given.", "Name a Hugging Face folder.");
+    }
+    if (config.maxNewTokens < 1) {
+        throwUsage(fmt::format("{} new tokens were asked for.", config.maxNewTokens),
+                   "Ask for at least 1.");
+    }
+    if (config.policy.budget < 0) {
+        throwUsage(fmt::format("The budget is {} tokens.", config.policy.budget),
+                   "Give at least 1, or 0 to keep everything.");
+    }
+    if (config.temperature < 0 || config.topP <= 0 || config.topP > 1 || config.topK < 0) {
+        throwUsage(fmt::format("The sampling settings are temperature {}, top-k {}, top-p {}.",
+                               config.temperature, config.topK, config.topP),
+                   "Use temperature >= 0, top-k >= 0 and 0 < top-p <= 1.");
+    }
+    if (config.threads < 0 || config.recordWindow < 0) {
+        throwUsage(fmt::format("Threads ({}) and recorded window ({}) cannot be negative.",
+                               config.threads, config.recordWindow));
+    }
+    for (const auto& image : config.images) {
+        if (!std::filesystem::is_regular_file(image)) {
+            throwBadInput(fmt::format("The picture {} was not found.", image.string()),
+                          "Check the path.");
+        }
+    }
+}
+
+Runner::Runner(model::Model& model, const RunConfig& config, RunListener& listener,
+               CancellationToken cancel)
+    : m_model(model), m_config(config), m_listener(listener), m_cancel(std::move(cancel)) {}
+
+void Runner::note(const std::string& sentence) {
+    m_result.notes.push_back(sentence);
+    m_listener.note(sentence);
+}
+
+void Runner::report(const char* stage, std::int64_t done, std::int64_t total, const char* unit) {
+    m_listener.progress({stage, done, total, unit});
+}
+
+RunResult Runner::run(RunResult result) {
+    m_result = std::move(result);
+    const StopWatch total;
+    prepare();
+    openTrace();
+    prefill();
+    answer();
+    m_result.timings.totalSeconds = m_result.timings.loadSeconds + total.seconds();
+    recordAnswers();
+    return std::move(m_result);
+}
+
+void Runner::prepare() {
+    const StopWatch watch;
+    report("Preparing the prompt", 0, 1, "prompt");
+    model::PromptRequest request{
+        m_config.prompt, {}, m_config.applyTemplate, m_config.applyOrientation};
+    for (const auto& image : m_config.images) {
+        request.images.push_back(image.string());
+    }
+    m_prompt = m_model.prepare(request);
+    for (const std::string& sentence : m_prompt.notes) {
+        note(sentence);
+    }
+    m_policy = policy::resolve(m_config.policy, m_prompt.tokens());
+    if (!m_policy.note.empty()) {
+        note(m_policy.note);
+    }
+    m_recordWindow = std::min<std::int64_t>(
+        m_prompt.tokens(), std::max<std::int64_t>(m_config.recordWindow, m_policy.window));
+    m_result.promptTokens = m_prompt.tokens();
+    m_result.imageTokens = m_prompt.imageTokens();
+    m_result.policy = m_config.policy.scorer;
+    m_result.budget = m_policy.budget;
+    m_result.compressed = m_policy.compresses;
+    m_result.timings.prepareSeconds = watch.seconds();
+}
+
+void Runner::openTrace() {
+    if (m_config.trace.empty()) {
+        return;
+    }
+    const cache::CacheShape shape = m_model.cacheShape();
+    trace::WriterOptions options;
+    options.path = m_config.trace;
+    options.dimensions = {shape.layers,      m_model.info().heads, shape.kvHeads,
+                          m_prompt.tokens(), shape.headDim,        m_recordWindow};
+    options.tensorDType = shape.dtype;
+    options.recordValues = m_config.recordValues;
+    options.compact = m_config.compactTrace;
+    options.producer = producerName();
+    for (std::int64_t row = m_prompt.tokens() - m_recordWindow; row < m_prompt.tokens(); ++row) {
+        options.windowPositions.push_back(row);
+    }
+    m_trace = std::make_unique<trace::TraceWriter>(options);
+    m_trace->writeModel(modelRecord(m_model.info()));
+    m_trace->writePrompt(promptRecord(m_prompt));
+    for (std::size_t i = 0; i < m_prompt.pictures.size(); ++i) {
+        m_trace->writeImage(static_cast<std::int64_t>(i), imageRecord(m_prompt.pictures[i]));
+    }
+}
+
+void Runner::prefill() {
+    const StopWatch watch;
+    const cache::CacheShape shape = m_model.cacheShape();
+    m_cache = std::make_unique<cache::KvCache>(shape);
+    m_cache->reserveForDecode(m_config.maxNewTokens);
+    if (m_config.compareFull) {
+        m_full = std::make_unique<cache::KvCache>(shape);
+        m_full->reserveForDecode(m_config.maxNewTokens);
+    }
+    const bool onGpu = shape.device.kind == DeviceKind::Cuda;
+    LayerPipeline pipeline({m_policy, onGpu ? kernels::Backend::Cuda : kernels::Backend::Cpu,
+                            m_model.info().rope, m_cache.get(), m_full.get(), m_trace.get(),
+                            m_recordWindow, m_config.recordValues, m_cancel});
+    m_logits = m_model.prefill(
+        m_prompt, *m_cache, &pipeline,
+        [this](const Progress& progress) { m_listener.progress(progress); }, m_cancel);
+    for (const std::string& sentence : pipeline.notes()) {
+        note(sentence);
+    }
+    m_result.timings.prefillSeconds = watch.seconds();
+    m_result.timings.scoringSeconds = pipeline.scoringSeconds();
+    m_result.ledger = makeLedger(*m_cache, m_policy);
+    m_listener.ledger(m_result.ledger);
+    if (m_trace) {
+        auto record = pipeline.policyRecord(kPolicyId);
+        record.attributes["kept_bytes"] = static_cast<std::int64_t>(m_result.ledger.keptBytes);
+        record.attributes["full_bytes"] = static_cast<std::int64_t>(m_result.ledger.fullBytes);
+        m_trace->writePolicy(record);
+    }
+}
+
+void Runner::answer() {
+    double seconds = 0;
+    m_result.answer = generate(Stream::Policy, *m_cache, seconds);
+    m_result.timings.decodeSeconds = seconds;
+    const auto decoded = static_cast<double>(m_result.answer.tokenIds.size()) - 1;
+    m_result.timings.decodeTokensPerSecond = seconds > 0 && decoded > 0 ? decoded / seconds : 0;
+    if (m_full) {
+        double fullSeconds = 0;
+        m_result.fullAnswer = generate(Stream::Full, *m_full, fullSeconds);
+        m_result.hasFullAnswer = true;
+    }
+}
+
+Answer Runner::generate(Stream stream, cache::KvCache& cache, double& seconds) {
+    const StopWatch watch;
+    GenerationParams params;
+    params.maxNewTokens = m_config.maxNewTokens;
+    params.sampling = {m_config.temperature, m_config.topK, m_config.topP, m_config.policy.seed};
+    params.cancel = m_cancel;
+    params.onText = [this, stream](const std::string& piece) { m_listener.text(stream, piece); };
+    const char* stage = stream == Stream::Policy ? "Answering" : "Answering from the full cache";
+    params.onToken = [this, stage](std::int64_t done) {
+        report(stage, done, m_config.maxNewTokens, "tokens");
+    };
+    Answer answer = generateAnswer(m_model, cache, m_logits, params);
+    seconds = watch.seconds();
+    return answer;
+}
+
+void Runner::recordAnswers() {
+    if (!m_trace) {
+        return;
+    }
+    report("Closing the trace", 0, 1, "file");
+    m_trace->writePolicyDecode(kPolicyId, decodeRecord(m_result.answer));
+    if (m_result.hasFullAnswer) {
+        m_trace->writeDecode(decodeRecord(m_result.fullAnswer));
+    }
+    m_trace->writeRun(runRecord(m_config, m_result));
+    m_trace->close();
+    m_trace.reset();
+    m_result.trace = m_config.trace;
+}
+
+} // namespace ecokv::session

@@ -1,0 +1,54 @@
+#pragma once
+// SPDX-License-Identifier: GPL-3.0-or-later
+// One run on an opened model: prompt -> prefill with eviction and recording -> answers. Keeps
+// nothing between runs (field case F009). One thread.
+
+#include "base/cancellation.h"
+#include "model/model.h"
+#include "session/engine.h"
+#include "session/run_config.h"
+#include "session/run_result.h"
+#include "trace/trace_writer.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace ecokv::session {
+
+class Runner {
+public:
+    Runner(model::Model& model, const RunConfig& config, RunListener& listener,
+           CancellationToken cancel);
+
+    /// `result` carries what is known already (load time, device, dtype, threads).
+    RunResult run(RunResult result);
+
+private:
+    void prepare();
+    void openTrace();
+    void prefill();
+    void answer();
+    Answer generate(Stream stream, cache::KvCache& cache, double& seconds);
+    void recordAnswers();
+    void note(const std::string& sentence);
+    void report(const char* stage, std::int64_t done, std::int64_t total, const char* unit);
+
+    model::Model& m_model;
+    const RunConfig& m_config;
+    RunListener& m_listener;
+    CancellationToken m_cancel;
+    RunResult m_result;
+    model::Prompt m_prompt;
+    policy::ResolvedPolicy m_policy;
+    std::int64_t m_recordWindow = 0;
+    std::unique_ptr<trace::TraceWriter> m_trace;
+    std::unique_ptr<cache::KvCache> m_cache, m_full;
+    std::vector<float> m_logits; ///< [vocabulary] f32 of the last prompt token
+};
+
+/// What can be refused before a model is loaded: impossible numbers, missing files.
+void checkRunConfig(const RunConfig& config);
+
+} // namespace ecokv::session

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "session/trace_records.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
+
+namespace ecokv::session {
+
+namespace {
+
+const char* poolModeName(kernels::PoolMode mode) {
+    switch (mode) {
+    case kernels::PoolMode::Average:
+        return "avg";
+    case kernels::PoolMode::AveragePadded:
+        return "avg-padded";
+    case kernels::PoolMode::Max:
+        return "max";
+    }
+    return "avg";
+}
+
+} // namespace
+
+const char* producerName() {
+    return "ecokv " ECOKV_VERSION;
+}
+
+trace::ModelRecord modelRecord(const model::ModelInfo& info) {
+    trace::ModelRecord record;
+    record.configJson = info.configJson;
+    record.attributes = {
+        {"name", info.name},
+        {"family", info.family},
+        {"architecture", info.architecture},
+        {"path_basename", std::filesystem::path(info.path).filename().string()},
+        {"config_sha256", info.configSha256},
+        {"weights_sha256", info.weightsSha256},
+        {"n_layers", std::int64_t{info.layers}},
+        {"n_heads", std::int64_t{info.heads}},
+        {"n_kv_heads", std::int64_t{info.kvHeads}},
+        {"head_dim", std::int64_t{info.headDim}},
+        {"hidden_size", std::int64_t{info.hidden}},
+        {"vocabulary", std::int64_t{info.vocabulary}},
+        {"parameters", info.parameters},
+        {"dtype", std::string(dtypeName(info.storedDType))},
+        {"rope_theta", info.rope.theta},
+        {"rope_style",
+         std::string(info.rope.style == kernels::RopeStyle::Half ? "half" : "interleaved")},
+        {"template_source", info.templateSource},
+        {"processor_source", info.processorSource},
+    };
+    return record;
+}
+
+trace::PromptRecord promptRecord(const model::Prompt& prompt) {
+    trace::PromptRecord record;
+    record.text = prompt.text;
+    record.tokenIds.assign(prompt.tokenIds.begin(), prompt.tokenIds.end());
+    record.tokenText = prompt.tokenText;
+    record.imageIndex = prompt.imageIndex;
+    record.patchBox = prompt.patchBox;
+    std::transform(prompt.tokenKind.begin(), prompt.tokenKind.end(),
+                   std::back_inserter(record.tokenKind),
+                   [](model::TokenKind kind) { return static_cast<std::uint8_t>(kind); });
+    std::transform(prompt.patchRole.begin(), prompt.patchRole.end(),
+                   std::back_inserter(record.patchRole),
+                   [](model::PatchRole role) { return static_cast<std::uint8_t>(role); });
+    return record;
+}
+
+trace::ImageRecord imageRecord(const model::Picture& picture) {
+    trace::ImageRecord record;
+    record.width = picture.width;
+    record.height = picture.height;
+    record.pixels = picture.pixels;
+    record.attributes = {
+        {"sha256", picture.sha256},
+        {"source_basename", std::filesystem::path(picture.path).filename().string()},
+        {"orientation", std::int64_t{picture.orientation}},
+        {"resized_width", std::int64_t{picture.resizedWidth}},
+        {"resized_height", std::int64_t{picture.resizedHeight}},
+        {"grid_columns", std::int64_t{picture.gridColumns}},
+        {"grid_rows", std::int64_t{picture.gridRows}},
+    };
+    return record;
+}
+
+trace::Attributes policyAttributes(const policy::ResolvedPolicy& policy) {
+    const policy::PolicyConfig& config = policy.config;
+    return {
+        {"policy", config.scorer},
+        {"allocator", config.allocator},
+        {"definition", std::string("ecokv-1")},
+        {"budget", policy.budget},
+        {"window", std::int64_t{policy.window}},
+        {"recent", policy.recent},
+        {"sink", policy.sink},
+        {"alpha", config.alpha},
+        {"beta", config.beta},
+        {"pool", std::int64_t{config.pool}},
+        {"pool_mode", std::string(poolModeName(policy.poolMode))},
+        {"value_norm", std::int64_t{policy.valueNorm}},
+        {"geometry", std::string(config.geometry == policy::Geometry::Pre ? "pre" : "post")},
+        {"seed", static_cast<std::int64_t>(config.seed)},
+        {"compressed", std::int64_t{policy.compresses}},
+        {"note", policy.note},
+    };
+}
+
+trace::LayerRecord layerRecord(const policy::LayerInput& input, const policy::LayerScores& scores,
+                               std::int64_t recordWindow, bool recordValues) {
+    trace::LayerRecord record;
+    record.layer = input.layer.value;
+    record.keys = input.keys;
+    if (recordValues) {
+        record.values = input.values;
+    }
+    const std::int64_t rows = input.windowQueries.shape[1];
+    record.windowQueries = input.windowQueries.slice(1, rows - std::min(recordWindow, rows), rows);
+    record.heads = {{"redundancy", scores.redundancy},
+                    {"redundancy_cosine", scores.redundancyCosine},
+                    {"redundancy_euclid", scores.redundancyEuclid},
+                    {"anisotropy", scores.anisotropy},
+                    {"participation_ratio", scores.participationRatio},
+                    {"mean_key_norm", scores.meanKeyNorm}};
+    record.scores = {{"importance", scores.importance},
+                     {"diversity_cosine", scores.diversityCosine},
+                     {"diversity_euclid", scores.diversityEuclid},
+                     {"diversity", scores.diversity},
+                     {"score", scores.score},
+                     {"key_norm", scores.keyNorm},
+                     {"value_norm", scores.valueNorm}};
+    return record;
+}
+
+trace::DecodeRecord decodeRecord(const Answer& answer) {
+    trace::DecodeRecord record;
+    record.tokenIds.assign(answer.tokenIds.begin(), answer.tokenIds.end());
+    record.tokenText = answer.tokenText;
+    record.logprob = answer.logprob;
+    record.attributes = {{"answer", answer.text},
+                         {"stopped_at_end", std::int64_t{answer.stoppedAtEnd}}};
+    return record;
+}
+
+trace::RunRecord runRecord(const RunConfig& config, const RunResult& result) {
+    const Timings& t = result.timings;
+    trace::RunRecord record;
+    record.argumentsJson = toJson(config);
+    record.log = fmt::format("{}", fmt::join(result.notes, "\n"));
+    record.attributes = {{"seed", static_cast<std::int64_t>(config.policy.seed)},
+                         {"threads", std::int64_t{result.threads}},
+                         {"device", result.device},
+                         {"dtype", result.dtype},
+                         {"backend", result.backend},
+                         {"prompt_tokens", result.promptTokens},
+                         {"image_tokens", result.imageTokens},
+                         {"load_seconds", t.loadSeconds},
+                         {"prepare_seconds", t.prepareSeconds},
+                         {"prefill_seconds", t.prefillSeconds},
+                         {"scoring_seconds", t.scoringSeconds},
+                         {"decode_seconds", t.decodeSeconds},
+                         {"decode_tokens_per_second", t.decodeTokensPerSecond},
+                         {"total_seconds", t.totalSeconds}};
+    return record;
+}
+
+} // namespace ecokv::session
