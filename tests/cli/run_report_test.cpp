@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "cli/exit_code.h"
+#include "cli/run_report.h"
+#include "cli/terminal_progress.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace ecokv::cli {
+
+namespace {
+
+session::RunResult exampleResult() {
+    session::RunResult result;
+    result.answer.text = "1\"2";
+    result.answer.tokenIds = {49, 34, 50};
+    result.promptTokens = 269;
+    result.imageTokens = 256;
+    result.policy = "ecokv";
+    result.budget = 48;
+    result.compressed = true;
+    result.ledger.keptTokens = {{48, 48}, {48, 48}};
+    result.ledger.promptTokens = 269;
+    result.ledger.protectedTokens = 12;
+    result.ledger.keptBytes = 4800;
+    result.ledger.fullBytes = 26900;
+    return result;
+}
+
+} // namespace
+
+TEST(RunReport, jsonHoldsTheDocumentedFields) {
+    const auto json = nlohmann::json::parse(runResultJson(exampleResult()));
+    EXPECT_EQ(json["answer"], "1\"2");
+    EXPECT_EQ(json["token_ids"], (std::vector<int>{49, 34, 50}));
+    EXPECT_EQ(json["prompt_tokens"], 269);
+    EXPECT_EQ(json["image_tokens"], 256);
+    EXPECT_EQ(json["policy"], "ecokv");
+    EXPECT_EQ(json["budget"], 48);
+    EXPECT_EQ(json["ledger"]["kept_tokens"][1][0], 48);
+    EXPECT_EQ(json["ledger"]["kept_bytes"], 4800);
+    EXPECT_EQ(json["ledger"]["full_bytes"], 26900);
+    EXPECT_TRUE(json["timings"].contains("prefill_seconds"));
+    EXPECT_TRUE(json["trace"].is_null());
+    EXPECT_FALSE(json.contains("full_answer")); // only when it was asked for
+}
+
+TEST(RunReport, invalidUtf8InAnAnswerIsReplacedNotThrown) {
+    auto result = exampleResult();
+    result.answer.text = "ok\xFF";
+    const auto json = nlohmann::json::parse(runResultJson(result));
+    EXPECT_EQ(json["answer"], "ok\xEF\xBF\xBD");
+}
+
+TEST(RunReport, ledgerShowsTokensBytesAndTheSaving) {
+    const std::string text = ledgerText(exampleResult().ledger);
+    EXPECT_NE(text.find("4 heads"), std::string::npos) << text;
+    EXPECT_NE(text.find("48.0"), std::string::npos) << text;
+    EXPECT_NE(text.find("1.2 KB"), std::string::npos) << text;  // 4800 bytes over 4 heads
+    EXPECT_NE(text.find("82.2 %"), std::string::npos) << text;  // 1 - 4800 / 26900
+    EXPECT_NE(text.find("22.1 KB"), std::string::npos) << text; // 26900 - 4800
+    EXPECT_EQ(text.find("heads keep"), std::string::npos) << text;
+}
+
+TEST(RunReport, ledgerSaysWhenHeadsKeepDifferentNumbers) {
+    auto ledger = exampleResult().ledger;
+    ledger.keptTokens = {{40, 56}, {48, 48}};
+    EXPECT_NE(ledgerText(ledger).find("heads keep 40 to 56 tokens"), std::string::npos);
+}
+
+TEST(RunReport, byteTextUsesDecimalUnits) {
+    EXPECT_EQ(byteText(0), "0 B");
+    EXPECT_EQ(byteText(999), "999 B");
+    EXPECT_EQ(byteText(1000), "1.0 KB");
+    EXPECT_EQ(byteText(8'192'000), "8.2 MB");
+}
+
+TEST(TerminalProgress, lineShowsStagePercentCountsAndEta) {
+    const std::string line = TerminalProgress::line({"Prefill", 3, 12, "layers"}, 2.0, 79);
+    EXPECT_NE(line.find("Prefill"), std::string::npos) << line;
+    EXPECT_NE(line.find("25 %"), std::string::npos) << line;
+    EXPECT_NE(line.find("3/12 layers"), std::string::npos) << line;
+    EXPECT_NE(line.find("ETA 0:06"), std::string::npos) << line; // 2 s for a quarter
+}
+
+TEST(TerminalProgress, neverWrapsATerminalLine) {
+    const Progress progress{std::string(200, 'x'), 1, 2, "bytes"};
+    EXPECT_LE(TerminalProgress::line(progress, 1.0, 79).size(), 79U);
+}
+
+TEST(ExitCode, followsTheKindOfError) {
+    EXPECT_EQ(exitCodeOf(ErrorKind::Usage), ExitCode::Usage);
+    EXPECT_EQ(exitCodeOf(ErrorKind::BadInput), ExitCode::BadInput);
+    EXPECT_EQ(exitCodeOf(ErrorKind::Cancelled), ExitCode::Cancelled);
+    EXPECT_EQ(exitCodeOf(ErrorKind::Internal), ExitCode::Bug);
+    EXPECT_EQ(static_cast<int>(ExitCode::Cancelled), 4);
+}
+
+} // namespace ecokv::cli

@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The `ecokv` command on the demo model, as a user runs it: answers, ledger, trace, exit codes."""
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+from conftest import DEMO_DOCUMENTS, DEMO_MODEL, program, run_ecokv, run_program
+
+LAYERS, KV_HEADS, HEADS, DIM = 6, 4, 8, 32
+
+
+def first_question(documents: list[dict[str, Any]]) -> tuple[Path, str, str]:
+    document = documents[0]
+    question = document["questions"][0]
+    return DEMO_DOCUMENTS / document["file"], question["question"], question["answer"]
+
+
+def run_arguments(documents: list[dict[str, Any]], *more: object) -> list[object]:
+    picture, question, _ = first_question(documents)
+    return ["run", "--model", DEMO_MODEL, "--image", picture, "--prompt", question, "--max-new-tokens", 8, *more]
+
+
+def test_full_cache_answers_right(demo_documents: list[dict[str, Any]]) -> None:
+    result = run_ecokv(*run_arguments(demo_documents, "--policy", "full"))
+    assert result["answer"].strip() == first_question(demo_documents)[2]
+    assert result["image_tokens"] == 256
+    assert not result["compressed"]
+    assert result["ledger"]["kept_bytes"] == result["ledger"]["full_bytes"]
+
+
+def test_ledger_counts_what_is_stored(demo_documents: list[dict[str, Any]]) -> None:
+    """F015, F038: KV heads, not query heads; bytes = 2 x layers x heads x kept x dim x size."""
+    result = run_ecokv(*run_arguments(demo_documents, "--policy", "ecokv", "--budget", 48, "--dtype", "f32"))
+    ledger = result["ledger"]
+    assert ledger["kept_tokens"] == [[48] * KV_HEADS] * LAYERS
+    assert ledger["kept_bytes"] == 2 * LAYERS * KV_HEADS * 48 * DIM * 4
+    assert ledger["full_bytes"] == 2 * LAYERS * KV_HEADS * result["prompt_tokens"] * DIM * 4
+
+
+def test_a_tiny_random_budget_breaks_the_answer(demo_documents: list[dict[str, Any]]) -> None:
+    """The point of the demo: what the full cache reads, 16 random tokens do not."""
+    wrong = 0
+    for document in demo_documents[:3]:
+        question = document["questions"][0]
+        result = run_ecokv("run", "--model", DEMO_MODEL, "--image", DEMO_DOCUMENTS / document["file"], "--prompt",
+                           question["question"], "--policy", "random", "--budget", 16, "--max-new-tokens", 8)
+        wrong += result["answer"].strip() != question["answer"]
+    assert wrong == 3
+
+
+@pytest.mark.parametrize("policy", ["full", "random", "streaming", "snapkv", "mixkv", "ecokv"])
+def test_every_policy_runs_and_repeats_exactly(policy: str, demo_documents: list[dict[str, Any]]) -> None:
+    arguments = run_arguments(demo_documents, "--policy", policy, "--budget", 40)
+    first, second = run_ecokv(*arguments), run_ecokv(*arguments, "--threads", 1)
+    assert first["token_ids"] == second["token_ids"]
+    assert first["ledger"] == second["ledger"]
+    kept = 40 if policy != "full" else first["prompt_tokens"]
+    assert first["ledger"]["kept_tokens"] == [[kept] * KV_HEADS] * LAYERS
+
+
+def test_the_full_answer_comes_from_the_same_prefill(demo_documents: list[dict[str, Any]]) -> None:
+    full = run_ecokv(*run_arguments(demo_documents, "--policy", "full"))
+    both = run_ecokv(*run_arguments(demo_documents, "--policy", "random", "--budget", 16, "--with-full"))
+    assert both["full_token_ids"] == full["token_ids"]
+    assert both["full_answer"] == full["answer"]
+
+
+def test_the_trace_holds_the_run(tmp_path: Path, demo_documents: list[dict[str, Any]]) -> None:
+    path = tmp_path / "out.ecokv.h5"
+    result = run_ecokv(*run_arguments(demo_documents, "--policy", "ecokv", "--budget", 48, "--trace", path))
+    assert result["trace"] == str(path)
+    tokens = result["prompt_tokens"]
+    with h5py.File(path) as trace:
+        assert trace.attrs["complete"] == 1
+        assert trace["tensors/keys"].shape == (LAYERS, KV_HEADS, tokens, DIM)
+        assert trace["tensors/window_queries"].shape == (LAYERS, HEADS, 64, DIM)
+        assert trace["heads/redundancy"].shape == (LAYERS, KV_HEADS)
+        assert trace["scores/importance"].shape == (LAYERS, KV_HEADS, tokens)
+        kept = trace["policies/0/kept"][...]
+        assert kept.shape == (LAYERS, KV_HEADS, tokens)
+        assert (kept.sum(-1) == 48).all()
+        assert trace["policies/0"].attrs["policy"] == "ecokv"
+        redundancy = trace["heads/redundancy"][...]
+        assert ((redundancy > 0) & (redundancy < 1)).all()
+        assert len(np.unique(redundancy)) == LAYERS * KV_HEADS
+        arguments = json.loads(trace["run/arguments_json"][()])
+        assert arguments["policy"]["budget"] == 48
+
+
+def test_output_error_and_mass_agree_with_the_recorded_tensors(tmp_path: Path, demo_documents: list[dict[str, Any]]) -> None:
+    """/policies/0/output_error and retained_mass, recomputed with numpy in float64 from keys, values and queries."""
+    path = tmp_path / "out.ecokv.h5"
+    run_ecokv(*run_arguments(demo_documents, "--policy", "ecokv", "--budget", 32, "--trace", path))
+    with h5py.File(path) as trace:
+        window, group = int(trace["policies/0"].attrs["window"]), HEADS // KV_HEADS
+        for layer in (0, LAYERS - 1):
+            for head in range(KV_HEADS):
+                keys = trace["tensors/keys"][layer, head].astype(np.float64)
+                values = trace["tensors/values"][layer, head].astype(np.float64)
+                kept = trace["policies/0/kept"][layer, head].astype(bool)
+                queries = trace["tensors/window_queries"][layer, head * group:(head + 1) * group, -window:].astype(np.float64)
+                positions = trace["tensors/window_positions"][-window:]
+                logits = queries @ keys.T / np.sqrt(DIM)
+                logits[:, np.arange(len(keys))[None] > positions[:, None]] = -np.inf
+                weights = np.exp(logits - logits.max(-1, keepdims=True))
+                weights /= weights.sum(-1, keepdims=True)
+                mass = weights[..., kept].sum(-1)
+                full, part = weights @ values, weights[..., kept] @ values[kept] / mass[..., None]
+                assert trace["policies/0/retained_mass"][layer, head] == pytest.approx(mass.mean(), rel=1e-4)
+                error = np.linalg.norm(full - part) / np.linalg.norm(full)
+                assert trace["policies/0/output_error"][layer, head] == pytest.approx(error, rel=1e-3, abs=1e-5)
+
+
+def test_info_describes_a_model_and_a_trace(tmp_path: Path, demo_documents: list[dict[str, Any]]) -> None:
+    model = run_ecokv("info", DEMO_MODEL)
+    assert (model["layers"], model["heads"], model["kv_heads"], model["head_dim"]) == (LAYERS, HEADS, KV_HEADS, DIM)
+    assert model["image_tokens_per_picture"] == 256
+    path = tmp_path / "t.ecokv.h5"
+    run_ecokv(*run_arguments(demo_documents, "--budget", 48, "--trace", path))
+    trace = run_ecokv("info", path)
+    assert trace["complete"] and trace["policies"]["0"]["budget"] == 48
+    assert "/tensors/keys" in [d["path"] for d in trace["datasets"]]
+
+
+@pytest.mark.parametrize(("arguments", "code", "words"), [
+    (["--budget", "48", "--sink", "40", "--recent", "20"], 2, ["48", "40", "20"]),  # F031: the three numbers
+    (["--budget", "48", "--policy", "ecoKV"], 2, ["ecoKV", "snapkv"]),
+    (["--budget", "48", "--pool", "4"], 2, ["4", "odd"]),  # F029
+    (["--policy", "ecokv"], 2, ["--budget"]),
+    (["--budget", "48", "--no-such-option"], 2, ["no-such-option"]),
+    (["--budget", "48", "--max-new-tokens", "0"], 2, ["0 new tokens"]),
+    (["--budget", "48", "--image", "missing.png"], 3, ["missing.png"]),
+    (["--budget", "48", "--model", "missing"], 3, ["missing"]),
+])
+def test_mistakes_end_with_a_sentence_and_the_documented_code(
+        arguments: list[str], code: int, words: list[str], demo_documents: list[dict[str, Any]]) -> None:
+    picture, question, _ = first_question(demo_documents)
+    given = {"--model": str(DEMO_MODEL), "--image": str(picture), "--prompt": question}
+    base = [part for pair in given.items() if pair[0] not in arguments for part in pair]
+    done = run_program("ecokv", "run", *base, *arguments)
+    assert done.returncode == code, done.stderr
+    for word in words:
+        assert word in done.stderr, done.stderr
+    assert done.stdout == ""
+
+
+def test_cuda_without_a_driver_says_what_is_missing(demo_documents: list[dict[str, Any]]) -> None:
+    """F161: built with, found, what to do."""
+    if shutil.which("nvidia-smi"):
+        pytest.skip("this machine has an NVIDIA driver")
+    done = run_program("ecokv", *run_arguments(demo_documents, "--budget", 48, "--device", "cuda"))
+    assert done.returncode == 3
+    assert "--device cpu" in done.stderr
+    report = run_program("ecokv", "devices")
+    assert report.returncode == 0 and "auto uses: cpu" in report.stdout
+
+
+def test_commands_need_no_display(demo_documents: list[dict[str, Any]]) -> None:
+    """F142"""
+    environment = {k: v for k, v in os.environ.items() if k not in ("DISPLAY", "WAYLAND_DISPLAY")}
+    assert run_program("ecokv", "--help", env=environment).returncode == 0
+    for command in ("run", "info", "policies", "devices"):
+        done = run_program("ecokv", command, "--help", env=environment)
+        assert done.returncode == 0 and "Example" in done.stdout, command
+    done = run_program("ecokv", *run_arguments(demo_documents, "--budget", 48), env=environment)
+    assert done.returncode == 0, done.stderr
+
+
+def test_short_prompts_are_not_compressed(tmp_path: Path) -> None:
+    """F001, F003: a prompt not longer than the window keeps everything and says so."""
+    result = run_ecokv("run", "--model", DEMO_MODEL, "--prompt", "hello", "--plain-prompt", "--policy", "ecokv",
+                       "--budget", 2, "--window", 8, "--recent", 1, "--max-new-tokens", 2)
+    assert result["prompt_tokens"] <= 8
+    assert not result["compressed"]
+    assert any("not compressed" in note for note in result["notes"])
+
+
+def test_interrupting_leaves_a_readable_trace_and_exit_code_4(tmp_path: Path, demo_documents: list[dict[str, Any]]) -> None:
+    """F124: Ctrl-C while decoding; what was recorded stays under its .part name."""
+    path = tmp_path / "cut.ecokv.h5"
+    picture, question, _ = first_question(demo_documents)
+    process = subprocess.Popen(
+        [str(program("ecokv")), "run", "--model", str(DEMO_MODEL), "--image", str(picture), "--prompt", question,
+         "--policy", "ecokv", "--budget", "48", "--temperature", "50", "--max-new-tokens", "1500", "--trace", str(path)],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    part = Path(str(path) + ".part")
+    deadline = time.monotonic() + 60
+    while not part.exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    if process.returncode == 0:
+        pytest.skip("the answer ended before the signal arrived")
+    assert process.returncode == 4, err
+    assert part.exists() and not path.exists()
+    info = run_program("ecokv", "info", part)
+    assert info.returncode == 0 and "incomplete" in info.stdout, info.stdout + info.stderr
+
+
+def test_a_broken_trace_is_a_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "broken.ecokv.h5"
+    path.write_bytes(b"\x89HDF\r\n\x1a\n" + os.urandom(2000))
+    done = run_program("ecokv", "info", path)
+    assert done.returncode == 3 and "broken.ecokv.h5" in done.stderr

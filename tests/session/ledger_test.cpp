@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "session/ledger_book.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <vector>
+
+namespace ecokv::session {
+
+// F038: 8 layers, 4 KV heads (of 32 query heads), dim 64, 1000 tokens in bf16.
+TEST(Ledger, fullBytesCountKvHeadsNotQueryHeads) {
+    EXPECT_EQ(fullCacheBytes({8, 4, 64, DType::BF16, {}}, 1000), 8'192'000U);
+}
+
+// F015: what is reported is what KV heads store: 2 (K and V) x layers x heads x kept x dim x size.
+TEST(Ledger, reportsTheRowsThatAreReallyThere) {
+    const cache::CacheShape shape{1, 2, 4, DType::F32, {}};
+    cache::KvCache cache(shape);
+    std::vector<float> data(2 * 12 * 4, 1.0F);
+    const auto view = TensorView::contiguous(data.data(), DType::F32, {2, 12, 4});
+    std::vector<std::int64_t> positions(12);
+    std::iota(positions.begin(), positions.end(), 0);
+    cache.append(LayerId{0}, view, view, positions);
+    cache.apply({LayerId{0}, {{0, 5, 11}, {1, 2, 11}}, true});
+
+    policy::ResolvedPolicy policy;
+    policy.tokens = 12;
+    policy.recent = 1;
+    policy.sink = 0;
+    policy.compresses = true;
+    const Ledger ledger = makeLedger(cache, policy);
+    EXPECT_EQ(ledger.keptTokens, (std::vector<std::vector<std::int64_t>>{{3, 3}}));
+    EXPECT_EQ(ledger.keptBytes, 2U * 1 * 2 * 3 * 4 * 4);
+    EXPECT_EQ(ledger.fullBytes, 2U * 1 * 2 * 12 * 4 * 4);
+    EXPECT_EQ(ledger.protectedTokens, 1);
+    EXPECT_EQ(ledger.promptTokens, 12);
+}
+
+} // namespace ecokv::session
