@@ -13,8 +13,9 @@ void policiesCommand() {
     for (const session::PolicyEntry& policy : session::policyCatalogue()) {
         fmt::print("{}\n  {}\n  formula  {}\n  source   {}\n", policy.name, policy.summary,
                    policy.formula, policy.source);
-        for (const std::string& parameter : policy.parameters) {
-            fmt::print("           {}\n", parameter);
+        for (const auto& parameter : policy.parameters) {
+            fmt::print("    {:<10} {} (default {})\n", parameter.name, parameter.meaning,
+                       parameter.defaultText);
         }
     }
 }
