@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "cli/commands.h"
+
+#include "base/error.h"
 #include "cli/run_report.h"
 #include "cli/signal_cancel.h"
 #include "cli/terminal_progress.h"

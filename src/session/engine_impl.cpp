@@ -17,12 +17,17 @@ namespace ecokv::session {
 
 namespace {
 
+/// 1234567 -> "1 234 567".
 std::string grouped(std::int64_t value) {
-    std::string digits = std::to_string(value);
-    for (auto at = static_cast<std::ptrdiff_t>(digits.size()) - 3; at > 0; at -= 3) {
-        digits.insert(static_cast<std::size_t>(at), " ");
+    const std::string digits = std::to_string(value);
+    std::string text;
+    for (std::size_t i = 0; i < digits.size(); ++i) {
+        if (i > 0 && (digits.size() - i) % 3 == 0) {
+            text += ' ';
+        }
+        text += digits[i];
     }
-    return digits;
+    return text;
 }
 
 /// What the loaded model depends on; a change means loading again.
