@@ -51,7 +51,7 @@ std::string byteText(double bytes) {
         bytes /= 1000;
         ++unit;
     }
-    return fmt::format(unit == 0 ? "{:.0f} {}" : "{:.1f} {}", bytes, kUnits[unit]);
+    return fmt::format("{:.{}f} {}", bytes, unit == 0 ? 0 : 1, kUnits[unit]);
 }
 
 std::string runResultJson(const session::RunResult& result) {

@@ -98,8 +98,9 @@ ModelSummary EngineImpl::describe(const std::filesystem::path& folder) {
              : std::string("none")},
         {"Chat template", info.templateSource.empty() ? std::string("none (plain prompts only)")
                                                       : info.templateSource},
-        {"Image settings",
-         info.processorSource.empty() ? std::string("none") : info.processorSource},
+        {"Image settings", info.processorSource.empty()
+                               ? std::string("none")
+                               : std::filesystem::path(info.processorSource).filename().string()},
         {"KV cache", fmt::format("{} bytes per token as {}",
                                  grouped(2LL * info.layers * info.kvHeads * info.headDim *
                                          static_cast<std::int64_t>(dtypeSize(info.storedDType))),

@@ -23,6 +23,11 @@ const char* poolModeName(kernels::PoolMode mode) {
     return "avg";
 }
 
+/// A trace travels: it names files, not where they lay on this machine.
+std::string fileName(const std::string& path) {
+    return std::filesystem::path(path).filename().string();
+}
+
 } // namespace
 
 const char* producerName() {
@@ -36,7 +41,7 @@ trace::ModelRecord modelRecord(const model::ModelInfo& info) {
         {"name", info.name},
         {"family", info.family},
         {"architecture", info.architecture},
-        {"path_basename", std::filesystem::path(info.path).filename().string()},
+        {"path_basename", fileName(info.path)},
         {"config_sha256", info.configSha256},
         {"weights_sha256", info.weightsSha256},
         {"n_layers", std::int64_t{info.layers}},
@@ -50,8 +55,8 @@ trace::ModelRecord modelRecord(const model::ModelInfo& info) {
         {"rope_theta", info.rope.theta},
         {"rope_style",
          std::string(info.rope.style == kernels::RopeStyle::Half ? "half" : "interleaved")},
-        {"template_source", info.templateSource},
-        {"processor_source", info.processorSource},
+        {"template_source", fileName(info.templateSource)},
+        {"processor_source", fileName(info.processorSource)},
     };
     return record;
 }
@@ -79,7 +84,7 @@ trace::ImageRecord imageRecord(const model::Picture& picture) {
     record.pixels = picture.pixels;
     record.attributes = {
         {"sha256", picture.sha256},
-        {"source_basename", std::filesystem::path(picture.path).filename().string()},
+        {"source_basename", fileName(picture.path)},
         {"orientation", std::int64_t{picture.orientation}},
         {"resized_width", std::int64_t{picture.resizedWidth}},
         {"resized_height", std::int64_t{picture.resizedHeight}},
