@@ -1,0 +1,24 @@
+#pragma once
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The SIMT shim: runs kernel source on the host, the threads of a block as fibers with barriers and
+// warp exchanges. A barrier that some thread of the group never reaches is an error, as is reading
+// another lane that does not take part. One host thread; blocks run one after the other.
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+namespace ecokv::kernels::simt {
+
+int thread();
+int threads();
+int blockX();
+int blockY();
+void sync();
+double exchange(double value, int mask);
+
+/// Runs `body` once per thread of every block of a grid x by y. Throws std::logic_error on a
+/// barrier that can never be passed.
+void launchOnHost(std::int64_t x, std::int64_t y, int threads, const std::function<void()>& body);
+
+} // namespace ecokv::kernels::simt
