@@ -69,8 +69,8 @@ LlavaModel::LlavaModel(Files files, const LoadOptions& options)
 }
 
 void LlavaModel::loadWeights(const LoadOptions& options) {
-    const TorchScope scope(m_threads);
     prepareDevice(m_device);
+    const TorchScope scope(m_threads);
     WeightLoader loader(m_checkpoint, kPrefixRules,
                         {m_dtype, m_device, options.progress, options.cancel});
     m_tower.emplace(m_config.vision, m_config.projector.encoderLayersUsed,

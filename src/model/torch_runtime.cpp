@@ -2,6 +2,7 @@
 #include "model/torch_runtime.h"
 
 #include "base/error.h"
+#include "kernels/device_memory.h"
 
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
@@ -66,11 +67,15 @@ bool cpuHasBf16() {
 }
 
 [[noreturn]] void throwNoDevice(Device device, const std::string& found) {
+    const kernels::CudaReport report = kernels::cudaReport();
     throwBadInput(
-        fmt::format("The model cannot run on cuda:{}: built against LibTorch {}, found {}.",
-                    device.index, TORCH_VERSION, found),
+        fmt::format("The model cannot run on cuda:{}. Built: LibTorch {}, CUDA kernels {}. Found: "
+                    "{}.",
+                    device.index, TORCH_VERSION,
+                    report.built ? "for " + report.architectures : "not built", found),
         "Run with --device cpu, or install an NVIDIA driver that fits this LibTorch (check with "
-        "nvidia-smi) and a CUDA build of LibTorch (the pinned torch wheel is one).");
+        "nvidia-smi) and a CUDA build of LibTorch (the pinned torch wheel is one), and configure "
+        "with ECOKV_CUDA=ON.");
 }
 
 } // namespace
@@ -100,27 +105,28 @@ int resolveThreads(int asked, std::int64_t parameters) {
 }
 
 void prepareDevice(Device device) {
+    if (!driverPresent()) {
+        if (device.kind == DeviceKind::Cuda) {
+            throwNoDevice(device, "no NVIDIA driver on this machine");
+        }
+        return;
+    }
+    const std::string& problem = loadCudaLibrary();
     if (device.kind == DeviceKind::Cpu) {
         return;
     }
-    if (!driverPresent()) {
-        throwNoDevice(device, "no NVIDIA driver on this machine");
-    }
-    if (const std::string& problem = loadCudaLibrary(); !problem.empty()) {
+    if (!problem.empty()) {
         throwNoDevice(device, "a driver, but LibTorch has no CUDA half: " + problem);
     }
     if (!at::globalContext().hasCUDA()) {
         throwNoDevice(device, "a driver, but LibTorch sees no usable GPU");
     }
-    const auto count = static_cast<int>(at::getNumGPUs());
-    if (device.index >= count) {
+    if (const auto count = static_cast<int>(at::getNumGPUs()); device.index >= count) {
         throwNoDevice(device, fmt::format("{} GPU(s), numbered from 0", count));
     }
-}
-
-std::string describeTorch() {
-    return fmt::format("LibTorch {} from {}, {}", TORCH_VERSION, torchFolder().string(),
-                       driverPresent() ? "NVIDIA driver present" : "no NVIDIA driver");
+    if (const kernels::CudaReport report = kernels::cudaReport(); !report.built) {
+        throwNoDevice(device, "a usable GPU, but the kernels of this build run on a CPU only");
+    }
 }
 
 DType chooseComputeDType(const ComputeDTypeRequest& request) {

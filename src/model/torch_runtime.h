@@ -7,8 +7,6 @@
 #include "model/aten.h"
 #include "model/model.h"
 
-#include <string>
-
 namespace ecokv::model {
 
 /// Guards of one call into LibTorch, for the calling thread: both inference mode and the number of
@@ -27,11 +25,10 @@ private:
 int resolveThreads(int asked, std::int64_t parameters);
 
 /// Makes `device` usable or throws Error{BadInput} saying what was built, what was found and what
-/// to do (field case F161). Nothing to do for the CPU.
+/// to do (field case F161). To be called before anything else of LibTorch: the first operation
+/// fixes for the whole process whether there is CUDA, so the CUDA library is loaded even for a CPU
+/// model where a driver is present.
 void prepareDevice(Device device);
-
-/// What LibTorch offers on this machine, in one line for people.
-std::string describeTorch();
 
 struct ComputeDTypeRequest {
     ComputeDType asked = ComputeDType::Auto;

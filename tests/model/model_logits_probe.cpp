@@ -9,6 +9,7 @@
 //   forced        ids fed to decode one by one, or
 //   steps         number of tokens to choose greedily   (default 0)
 //   keep          [layer][kvHead][row]: cache rows that stay after each layer's prefill
+//   repeats       prefills on an emptied cache, the last one is timed   (default 1)
 //   out           folder for logits.npy [1 + step, vocabulary], keys.npy [layer, kvHead, token,
 //   dim]
 //                 and queries.npy [layer, head, row, dim] (window of 8)
@@ -145,6 +146,10 @@ Json runProbe(const Json& request) {
     const model::Prompt prompt = makePrompt(request, *model);
     cache::KvCache cache(model->cacheShape());
     const Json keep = request.value("keep", Json());
+    for (int i = 1; i < request.value("repeats", 1); ++i) {
+        model->prefill(prompt, cache, nullptr, {}, {});
+        cache.clear();
+    }
     Recorder recorder(cache, keep);
     const auto prefillStart = Clock::now();
     std::vector<float> logits = model->prefill(prompt, cache, &recorder, {}, {});
