@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/models/demo_catalogue.h"
+
+#include "base/error.h"
+#include "support/sample_trace.h"
+
+#include <gtest/gtest.h>
+
+#include <QFileInfo>
+
+#include <fstream>
+
+namespace ecokv::ui {
+
+namespace {
+
+QString shippedResources() {
+    return QStringLiteral(ECOKV_SOURCE_DIR "/resources");
+}
+
+} // namespace
+
+TEST(DemoCatalogue, findsTheResourcesOfTheSourceTree) {
+    EXPECT_EQ(findResources({u"/nowhere"_qs, shippedResources()}), shippedResources());
+    EXPECT_EQ(findResources({u"/nowhere"_qs}), QString());
+}
+
+TEST(DemoCatalogue, searchesBesideTheProgramFirst) {
+    const QStringList candidates = resourceCandidates(u"/opt/lens/bin"_qs);
+    EXPECT_EQ(candidates.value(0), u"/opt/lens/bin/resources"_qs);
+    EXPECT_EQ(candidates.value(1), u"/opt/lens/bin/../share/ecokv-lens"_qs);
+}
+
+TEST(DemoCatalogue, readsEveryShippedDocument) {
+    const DemoCatalogue catalogue = loadDemoCatalogue(shippedResources());
+    EXPECT_TRUE(QFileInfo::exists(catalogue.model + u"/config.json"_qs));
+    ASSERT_GE(catalogue.documents.size(), 8U);
+    for (const DemoDocument& document : catalogue.documents) {
+        EXPECT_TRUE(QFileInfo::exists(document.picture)) << document.picture.toStdString();
+        EXPECT_FALSE(document.note.isEmpty());
+        ASSERT_FALSE(document.questions.empty());
+        EXPECT_FALSE(document.questions.front().answer.isEmpty());
+    }
+    EXPECT_TRUE(catalogue.documents[0].picture.endsWith(u"/seven-lines.png"));
+}
+
+TEST(DemoCatalogue, withoutResourcesThereIsNothing) {
+    EXPECT_TRUE(loadDemoCatalogue({}).documents.empty());
+}
+
+TEST(DemoCatalogue, brokenListIsNamedInTheError) {
+    const ecokv::test::TemporaryFolder folder;
+    std::filesystem::create_directories(folder / "demo-documents");
+    std::ofstream(folder / "demo-documents/documents.json") << "{ \"documents\": [ oops";
+    try {
+        loadDemoCatalogue(QString::fromStdString(folder.path().string()));
+        FAIL() << "a broken list was accepted";
+    } catch (const Error& error) {
+        EXPECT_EQ(error.kind(), ErrorKind::BadInput);
+        EXPECT_NE(error.message().find("documents.json"), std::string::npos);
+        EXPECT_FALSE(error.advice().empty());
+    }
+}
+
+} // namespace ecokv::ui
