@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/pages/run_panel.h"
+
+#include "ui/models/paths.h"
+#include "ui/pages/answers_page.h"
+#include "ui/pages/model_picker.h"
+#include "ui/pages/picture_strip.h"
+#include "ui/pages/policy_form.h"
+
+#include <gtest/gtest.h>
+
+#include <QComboBox>
+#include <QDoubleSpinBox>
+#include <QLabel>
+#include <QLocale>
+#include <QMimeData>
+#include <QPushButton>
+#include <QSignalSpy>
+#include <QSpinBox>
+#include <QTest>
+#include <QUrl>
+
+namespace ecokv::ui {
+
+namespace {
+
+DemoCatalogue twoQuestions() {
+    DemoCatalogue catalogue;
+    catalogue.model = u"/demo/model"_qs;
+    catalogue.documents = {{u"/demo/a.png"_qs, u"A page"_qs, {{u"QRH?"_qs, u"031"_qs}}}};
+    return catalogue;
+}
+
+} // namespace
+
+TEST(RunPanel, settingsRoundTrip) {
+    session::RunConfig config;
+    config.model = "/m";
+    config.images = {"/p/a.png", "/p/b.png"};
+    config.prompt = "read";
+    config.policy.scorer = "snapkv";
+    config.policy.budget = 24;
+    config.policy.window = 16;
+    config.policy.recent = 4;
+    config.policy.sink = 2;
+    config.policy.alpha = 0.7;
+    config.policy.beta = 0.3;
+    config.policy.pool = 7;
+    config.policy.seed = 99;
+    config.maxNewTokens = 12;
+    config.temperature = 0.8;
+    config.compareFull = true;
+    config.device = session::DeviceChoice::Cpu;
+    config.dtype = session::DTypeChoice::F32;
+    RunPanel panel;
+    panel.setConfig(config);
+    const session::RunConfig back = panel.config();
+    EXPECT_EQ(back.model, config.model);
+    EXPECT_EQ(back.images, config.images);
+    EXPECT_EQ(back.prompt, config.prompt);
+    EXPECT_EQ(back.policy.scorer, "snapkv");
+    EXPECT_EQ(back.policy.budget, 24);
+    EXPECT_EQ(back.policy.window, 16);
+    EXPECT_EQ(back.policy.recent, 4);
+    EXPECT_EQ(back.policy.sink, 2);
+    EXPECT_DOUBLE_EQ(back.policy.alpha, 0.7);
+    EXPECT_DOUBLE_EQ(back.policy.beta, 0.3);
+    EXPECT_EQ(back.policy.pool, 7);
+    EXPECT_EQ(back.policy.seed, 99U);
+    EXPECT_EQ(back.maxNewTokens, 12);
+    EXPECT_DOUBLE_EQ(back.temperature, 0.8);
+    EXPECT_TRUE(back.compareFull);
+    EXPECT_EQ(back.device, session::DeviceChoice::Cpu);
+    EXPECT_EQ(back.dtype, session::DTypeChoice::F32);
+}
+
+TEST(RunPanel, untouchedFieldsLeaveTheScorersDefaults) {
+    const RunPanel panel;
+    EXPECT_FALSE(panel.config().policy.window.has_value());
+    EXPECT_FALSE(panel.config().policy.recent.has_value());
+    EXPECT_EQ(panel.config().policy.scorer, "ecokv");
+    EXPECT_EQ(panel.config().policy.budget, 48);
+}
+
+TEST(RunPanel, theFullCacheHasNoBudget) {
+    RunPanel panel;
+    session::RunConfig config = panel.config();
+    config.policy.scorer = "full";
+    panel.setConfig(config);
+    EXPECT_EQ(panel.config().policy.budget, 0);
+}
+
+TEST(RunPanel, saysWhatIsMissing) {
+    RunPanel panel;
+    EXPECT_TRUE(panel.obstacle().contains(u"model"_qs));
+    EXPECT_FALSE(panel.runButton()->isEnabled());
+    panel.openModel(u"/m"_qs);
+    EXPECT_TRUE(panel.obstacle().contains(u"prompt"_qs));
+    session::RunConfig config = panel.config();
+    config.prompt = "hello";
+    panel.setConfig(config);
+    EXPECT_EQ(panel.obstacle(), QString());
+    EXPECT_TRUE(panel.runButton()->isEnabled());
+    panel.setRunning(true);
+    EXPECT_FALSE(panel.runButton()->isEnabled());
+    EXPECT_TRUE(panel.stopButton()->isEnabled());
+}
+
+TEST(RunPanel, demoQuestionsKnowTheirAnswerUntilEdited) {
+    RunPanel panel;
+    panel.setCatalogue(twoQuestions());
+    const QSignalSpy chosen(&panel, &RunPanel::modelChosen);
+    panel.showDemo(0, 0);
+    EXPECT_EQ(chosen.count(), 1);
+    EXPECT_EQ(panel.expectedAnswer(), u"031"_qs);
+    session::RunConfig config = panel.config();
+    config.prompt = "something else";
+    panel.setConfig(config);
+    EXPECT_EQ(panel.expectedAnswer(), QString());
+}
+
+TEST(PolicyForm, sharesAreTypedWithAPointF156) {
+    QLocale::setDefault(QLocale(QLocale::German));
+    PolicyForm form;
+    auto* alpha = form.findChild<QDoubleSpinBox*>();
+    ASSERT_NE(alpha, nullptr);
+    alpha->selectAll();
+    QTest::keyClicks(alpha, u"0,2"_qs); // refused, never 2
+    EXPECT_LE(alpha->value(), 1.0);
+    EXPECT_NE(alpha->value(), 2.0);
+    alpha->selectAll();
+    QTest::keyClicks(alpha, u"0.2"_qs);
+    QTest::keyClick(alpha, Qt::Key_Return);
+    EXPECT_DOUBLE_EQ(form.config().alpha, 0.2);
+    QLocale::setDefault(QLocale::c());
+}
+
+TEST(PictureStrip, takesDroppedPicturesOnly) {
+    PictureStrip strip;
+    QMimeData data;
+    data.setUrls({QUrl::fromLocalFile(u"/p/a.png"_qs), QUrl::fromLocalFile(u"/p/notes.txt"_qs),
+                  QUrl::fromLocalFile(u"/p/b.JPG"_qs)});
+    EXPECT_TRUE(strip.take(data));
+    EXPECT_EQ(strip.paths(), (QStringList{u"/p/a.png"_qs, u"/p/b.JPG"_qs}));
+    QMimeData nothing;
+    nothing.setText(u"hello"_qs);
+    EXPECT_FALSE(strip.take(nothing));
+}
+
+TEST(PictureStrip, keepsAPastedPictureAsAFile) {
+    PictureStrip strip;
+    QMimeData data;
+    QImage image(6, 4, QImage::Format_RGB32);
+    image.fill(Qt::red);
+    data.setImageData(image);
+    ASSERT_TRUE(strip.take(data));
+    ASSERT_TRUE(QTest::qWaitFor([&] { return strip.paths().size() == 1; }, 5000));
+    EXPECT_EQ(QImage(strip.paths().front()).size(), QSize(6, 4));
+    std::filesystem::remove(toPath(strip.paths().front()));
+}
+
+TEST(ModelPicker, summaryIsOneSentenceWithUnits) {
+    session::ModelSummary summary;
+    summary.family = "llava";
+    summary.layers = 6;
+    summary.kvHeads = 4;
+    summary.headDim = 32;
+    summary.parameters = 1'900'000;
+    summary.weightBytes = 3 << 20;
+    summary.dtype = "bfloat16";
+    EXPECT_EQ(modelSentence(summary),
+              u"llava · 6 layers × 4 KV heads of 32 · 1.9 M parameters, bfloat16, 3.0 MiB"_qs);
+}
+
+TEST(AnswersPage, marksTheFirstDifferenceWhileStreaming) {
+    AnswersPage page;
+    session::RunConfig config;
+    config.compareFull = true;
+    page.beginRun(config, u"473"_qs);
+    page.appendText(session::Stream::Full, u"473"_qs);
+    page.appendText(session::Stream::Policy, u"4"_qs);
+    const auto says = [&](const QString& text) {
+        const auto labels = page.findChildren<QLabel*>();
+        return std::any_of(labels.begin(), labels.end(),
+                           [&](const QLabel* l) { return l->text().contains(text); });
+    };
+    EXPECT_FALSE(says(u"part at"_qs)); // the policy is still writing
+    page.appendText(session::Stream::Policy, u"1"_qs);
+    EXPECT_TRUE(says(u"part at character 2"_qs));
+}
+
+} // namespace ecokv::ui

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// clang-format off: the order is what is tested
+#include <QObject>
+#include <QString>
+#include <QWidget>
+#include <ATen/ATen.h>
+// clang-format on
+
+#include <gtest/gtest.h>
+
+TEST(HeadersTogether, qtBeforeTorchCompilesF159) {
+    const at::Tensor ones = at::ones({2, 3});
+    EXPECT_EQ(QString::number(ones.sum().item<float>()), QStringLiteral("6"));
+}

@@ -1,0 +1,52 @@
+#pragma once
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The controls of the eviction policy: scorer, budget, and behind "More" what most people leave
+// alone. "default" in a field means the scorer's own default.
+
+#include "session/run_config.h"
+
+#include <QWidget>
+
+class QComboBox;
+class QDoubleSpinBox;
+class QFormLayout;
+class QLabel;
+class QSpinBox;
+class QToolButton;
+
+namespace ecokv::ui {
+
+class PolicyForm : public QWidget {
+    Q_OBJECT
+
+public:
+    explicit PolicyForm(QWidget* parent = nullptr);
+
+    policy::PolicyConfig config() const;
+    void setConfig(const policy::PolicyConfig& config);
+
+Q_SIGNALS:
+    void changed();
+
+private:
+    QSpinBox* addCount(QFormLayout* form, const QString& label, const QString& toolTip,
+                       bool hasDefault);
+    QDoubleSpinBox* addShare(QFormLayout* form, const QString& label, const QString& toolTip);
+    QWidget* makeMore();
+    void fillPolicies();
+    void updatePolicy();
+    void connectChanges();
+
+    QComboBox* m_scorer;
+    QLabel* m_summary;
+    QSpinBox* m_budget;
+    QToolButton* m_moreButton;
+    QSpinBox* m_window = nullptr;
+    QSpinBox* m_recent = nullptr;
+    QSpinBox* m_sink = nullptr;
+    QSpinBox* m_pool = nullptr;
+    QDoubleSpinBox* m_alpha = nullptr;
+    QDoubleSpinBox* m_beta = nullptr;
+};
+
+} // namespace ecokv::ui

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/pages/run_panel.h"
+
+#include "ui/models/paths.h"
+#include "ui/pages/generation_form.h"
+#include "ui/pages/model_picker.h"
+#include "ui/pages/picture_strip.h"
+#include "ui/pages/policy_form.h"
+
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QMenu>
+#include <QPlainTextEdit>
+#include <QPushButton>
+#include <QScrollArea>
+#include <QToolButton>
+#include <QVBoxLayout>
+
+namespace ecokv::ui {
+
+namespace {
+
+constexpr int kPromptHeight = 58; // pixels, about three lines
+
+QLabel* sectionLabel(const QString& text) {
+    auto* label = new QLabel(text);
+    label->setProperty("role", QStringLiteral("section"));
+    return label;
+}
+
+} // namespace
+
+RunPanel::RunPanel(QWidget* parent)
+    : QWidget(parent), m_model(new ModelPicker), m_pictures(new PictureStrip),
+      m_prompt(new QPlainTextEdit), m_demoButton(new QToolButton), m_demoMenu(new QMenu(this)),
+      m_demoNote(new QLabel), m_policy(new PolicyForm), m_generation(new GenerationForm),
+      m_run(new QPushButton(tr("Run"))), m_stop(new QPushButton(tr("Stop"))),
+      m_obstacle(new QLabel) {
+    auto* scroll = new QScrollArea;
+    scroll->setWidget(makeForm());
+    scroll->setWidgetResizable(true);
+    scroll->setFrameShape(QFrame::NoFrame);
+    scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->setSpacing(0);
+    layout->addWidget(scroll, 1);
+    layout->addWidget(makeButtons());
+    connectChanges();
+    session::RunConfig defaults;
+    defaults.maxNewTokens = 16;
+    defaults.compareFull = true;
+    setConfig(defaults);
+}
+
+QWidget* RunPanel::makeForm() {
+    auto* form = new QWidget;
+    auto* layout = new QVBoxLayout(form);
+    layout->setContentsMargins(10, 8, 10, 8);
+    layout->setSpacing(6);
+    layout->addWidget(sectionLabel(tr("Model")));
+    layout->addWidget(m_model);
+    layout->addSpacing(6);
+    layout->addWidget(makePrompt());
+    layout->addSpacing(6);
+    layout->addWidget(sectionLabel(tr("Eviction")));
+    layout->addWidget(m_policy);
+    layout->addSpacing(6);
+    layout->addWidget(sectionLabel(tr("Answer")));
+    layout->addWidget(m_generation);
+    layout->addStretch(1);
+    return form;
+}
+
+QWidget* RunPanel::makePrompt() {
+    m_prompt->setPlaceholderText(tr("Question about the picture"));
+    m_prompt->setToolTip(tr("The prompt; the model's chat template is put around it"));
+    m_prompt->setAccessibleName(tr("Prompt"));
+    m_prompt->setFixedHeight(kPromptHeight);
+    m_prompt->setTabChangesFocus(true);
+    m_prompt->setAcceptDrops(false); // a dropped file is no text; the panel's parents take it
+    m_demoButton->setText(tr("Demo documents"));
+    m_demoButton->setToolTip(tr("Pictures with questions whose right answers are known"));
+    m_demoButton->setPopupMode(QToolButton::InstantPopup);
+    m_demoButton->setMenu(m_demoMenu);
+    m_demoButton->setEnabled(false);
+    m_demoNote->setWordWrap(true);
+    m_demoNote->setProperty("role", QStringLiteral("muted"));
+    auto* heading = new QHBoxLayout;
+    heading->addWidget(sectionLabel(tr("Prompt")), 1);
+    heading->addWidget(m_demoButton);
+    auto* prompt = new QWidget;
+    auto* layout = new QVBoxLayout(prompt);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->setSpacing(6);
+    layout->addLayout(heading);
+    layout->addWidget(m_pictures);
+    layout->addWidget(m_prompt);
+    layout->addWidget(m_demoNote);
+    return prompt;
+}
+
+QWidget* RunPanel::makeButtons() {
+    m_run->setObjectName(QStringLiteral("runButton"));
+    m_run->setToolTip(tr("Run the prompt (Ctrl+R)"));
+    m_run->setDefault(true);
+    m_stop->setToolTip(tr("Stop the run at once (Esc)"));
+    m_stop->setEnabled(false);
+    m_obstacle->setWordWrap(true);
+    m_obstacle->setProperty("role", QStringLiteral("muted"));
+    auto* row = new QHBoxLayout;
+    row->setSpacing(6);
+    row->addWidget(m_run, 2);
+    row->addWidget(m_stop, 1);
+    auto* buttons = new QFrame;
+    buttons->setProperty("role", QStringLiteral("footer"));
+    auto* layout = new QVBoxLayout(buttons);
+    layout->setContentsMargins(10, 8, 10, 8);
+    layout->addLayout(row);
+    layout->addWidget(m_obstacle);
+    return buttons;
+}
+
+void RunPanel::connectChanges() {
+    connect(m_run, &QPushButton::clicked, this, &RunPanel::runRequested);
+    connect(m_stop, &QPushButton::clicked, this, &RunPanel::stopRequested);
+    connect(m_model, &ModelPicker::folderChosen, this, &RunPanel::modelChosen);
+    connect(m_model, &ModelPicker::folderChosen, this, &RunPanel::changed);
+    connect(m_pictures, &PictureStrip::failed, this, &RunPanel::failed);
+    connect(m_pictures, &PictureStrip::changed, this, &RunPanel::changed);
+    connect(m_prompt, &QPlainTextEdit::textChanged, this, &RunPanel::changed);
+    connect(m_policy, &PolicyForm::changed, this, &RunPanel::changed);
+    connect(m_generation, &GenerationForm::changed, this, &RunPanel::changed);
+    connect(this, &RunPanel::changed, this, &RunPanel::updateState);
+}
+
+session::RunConfig RunPanel::config() const {
+    session::RunConfig config;
+    config.model = toPath(m_model->folder());
+    const QStringList pictures = m_pictures->paths();
+    for (const QString& picture : pictures) {
+        config.images.push_back(toPath(picture));
+    }
+    config.prompt = m_prompt->toPlainText().toStdString();
+    config.policy = m_policy->config();
+    m_generation->read(config);
+    return config;
+}
+
+void RunPanel::setConfig(const session::RunConfig& config) {
+    m_model->setFolder(fromPath(config.model));
+    QStringList pictures;
+    for (const auto& picture : config.images) {
+        pictures << fromPath(picture);
+    }
+    m_pictures->setPaths(pictures);
+    m_prompt->setPlainText(QString::fromStdString(config.prompt));
+    m_policy->setConfig(config.policy);
+    m_generation->setConfig(config);
+    updateState();
+}
+
+void RunPanel::setCatalogue(const DemoCatalogue& catalogue) {
+    m_catalogue = catalogue;
+    m_demoMenu->clear();
+    for (std::size_t d = 0; d < catalogue.documents.size(); ++d) {
+        const DemoDocument& document = catalogue.documents[d];
+        QMenu* menu = m_demoMenu->addMenu(document.note);
+        for (std::size_t q = 0; q < document.questions.size(); ++q) {
+            const DemoQuestion& question = document.questions[q];
+            QAction* action =
+                menu->addAction(tr("%1   (answer: %2)").arg(question.question, question.answer));
+            connect(action, &QAction::triggered, this, [this, d, q] { showDemo(d, q); });
+        }
+    }
+    m_demoButton->setEnabled(!catalogue.documents.empty());
+    updateState();
+}
+
+void RunPanel::showDemo(std::size_t document, std::size_t question) {
+    const DemoDocument& demo = m_catalogue.documents.at(document);
+    m_pictures->setPaths({demo.picture});
+    m_prompt->setPlainText(demo.questions.at(question).question);
+    if (m_model->folder() != m_catalogue.model) {
+        openModel(m_catalogue.model);
+    }
+    Q_EMIT changed();
+}
+
+void RunPanel::openModel(const QString& folder) {
+    m_model->setFolder(folder);
+    Q_EMIT modelChosen(folder);
+    Q_EMIT changed();
+}
+
+void RunPanel::addPicture(const QString& path) {
+    m_pictures->setPaths(m_pictures->paths() << path);
+}
+
+void RunPanel::chooseModel() {
+    m_model->chooseFolder();
+}
+
+void RunPanel::choosePictures() {
+    m_pictures->openPictures();
+}
+
+void RunPanel::focusPrompt() {
+    m_prompt->setFocus();
+}
+
+const DemoQuestion* RunPanel::currentDemo() const {
+    const QStringList pictures = m_pictures->paths();
+    if (pictures.size() != 1) {
+        return nullptr;
+    }
+    const QString prompt = m_prompt->toPlainText().trimmed();
+    for (const DemoDocument& document : m_catalogue.documents) {
+        for (const DemoQuestion& question : document.questions) {
+            if (document.picture == pictures.front() && question.question == prompt) {
+                return &question;
+            }
+        }
+    }
+    return nullptr;
+}
+
+QString RunPanel::expectedAnswer() const {
+    const DemoQuestion* demo = currentDemo();
+    return demo == nullptr ? QString() : demo->answer;
+}
+
+QString RunPanel::obstacle() const {
+    if (m_model->folder().isEmpty()) {
+        return tr("Open a model folder to run.");
+    }
+    if (m_prompt->toPlainText().trimmed().isEmpty() && m_pictures->paths().isEmpty()) {
+        return tr("Write a prompt or add a picture to run.");
+    }
+    return {};
+}
+
+void RunPanel::setRunning(bool running) {
+    m_running = running;
+    updateState();
+}
+
+void RunPanel::updateState() {
+    const QString why = obstacle();
+    m_obstacle->setText(why);
+    m_obstacle->setVisible(!why.isEmpty());
+    m_run->setEnabled(!m_running && why.isEmpty());
+    m_stop->setEnabled(m_running);
+    m_model->setEnabled(!m_running);
+    const QString answer = expectedAnswer();
+    m_demoNote->setText(answer.isEmpty() ? QString() : tr("Right answer: %1").arg(answer));
+    m_demoNote->setVisible(!answer.isEmpty());
+}
+
+} // namespace ecokv::ui

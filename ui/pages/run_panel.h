@@ -1,0 +1,82 @@
+#pragma once
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The left dock: everything a run needs, and the buttons that start and stop it. It edits a
+// RunConfig and says what the user asked for; it runs nothing.
+
+#include "session/engine.h"
+#include "ui/models/demo_catalogue.h"
+#include "ui/workers/job_failure.h"
+
+#include <QWidget>
+
+class QLabel;
+class QMenu;
+class QPlainTextEdit;
+class QPushButton;
+class QToolButton;
+class QVBoxLayout;
+
+namespace ecokv::ui {
+
+class GenerationForm;
+class ModelPicker;
+class PictureStrip;
+class PolicyForm;
+
+class RunPanel : public QWidget {
+    Q_OBJECT
+
+public:
+    explicit RunPanel(QWidget* parent = nullptr);
+
+    session::RunConfig config() const;
+    void setConfig(const session::RunConfig& config);
+    /// The right answer, while picture and question are those of a demo document; else "".
+    QString expectedAnswer() const;
+
+    void setCatalogue(const DemoCatalogue& catalogue);
+    void showDemo(std::size_t document, std::size_t question);
+    void openModel(const QString& folder); ///< and tells modelChosen
+    void addPicture(const QString& path);
+    void chooseModel();
+    void choosePictures();
+    void focusPrompt();
+
+    ModelPicker* modelPicker() const { return m_model; }
+    QPushButton* runButton() const { return m_run; }
+    QPushButton* stopButton() const { return m_stop; }
+    void setRunning(bool running);
+    /// Why a run cannot start now, "" if it can.
+    QString obstacle() const;
+
+Q_SIGNALS:
+    void runRequested();
+    void stopRequested();
+    void modelChosen(const QString& folder);
+    void changed();
+    void failed(const ecokv::ui::JobFailure& failure);
+
+private:
+    QWidget* makeForm();
+    QWidget* makePrompt();
+    QWidget* makeButtons();
+    void connectChanges();
+    void updateState();
+    const DemoQuestion* currentDemo() const;
+
+    ModelPicker* m_model;
+    PictureStrip* m_pictures;
+    QPlainTextEdit* m_prompt;
+    QToolButton* m_demoButton;
+    QMenu* m_demoMenu;
+    QLabel* m_demoNote;
+    PolicyForm* m_policy;
+    GenerationForm* m_generation;
+    QPushButton* m_run;
+    QPushButton* m_stop;
+    QLabel* m_obstacle;
+    DemoCatalogue m_catalogue;
+    bool m_running = false;
+};
+
+} // namespace ecokv::ui
