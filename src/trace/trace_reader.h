@@ -1,7 +1,9 @@
 #pragma once
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Reads a trace, a `.part` or a truncated file as far as it goes, or a foreign file that holds only
-// /tensors. Every call takes the one HDF5 lock; results are values. Throws Error{BadInput}.
+// Reads a trace, the `.part` of an unfinished run as far as it was flushed, or a foreign file that
+// holds only /tensors. A copy that was cut off is refused with both sizes. Every call takes the one
+// HDF5 lock; results are values. Throws Error{BadInput}; Error{Usage} for an unknown policy or
+// head.
 
 #include "trace/trace_records.h"
 

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/float_convert.h"
+#include "trace/hdf5/dataset_access.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -18,9 +19,6 @@ namespace {
 
 constexpr std::uint64_t kFreelyRead = 64ULL << 20; ///< bytes that need no proof
 constexpr std::uint64_t kBestDeflate = 1100;       ///< deflate never shrinks further
-constexpr std::uint64_t kMostText = 1ULL << 30;    ///< bytes of one text dataset
-constexpr std::size_t kTextBlock = 4096;           ///< strings per read
-constexpr const char* kNulSign = "\xE2\x90\x80";   ///< U+2400
 
 std::vector<hsize_t> sizes(const std::vector<std::int64_t>& values) {
     return {values.begin(), values.end()};
@@ -62,10 +60,25 @@ Handle creationProperties(const DatasetSpec& spec) {
     return properties;
 }
 
-struct Spaces {
-    Handle file, memory;
-    std::uint64_t elements = 0;
-};
+std::vector<float> readHalves(hid_t dataset, hid_t type, const Spaces& spaces) {
+    const std::size_t count = spaces.elements;
+    const auto halves = std::make_unique_for_overwrite<std::uint16_t[]>(count);
+    readRaw(dataset, type, spaces, halves.get());
+    std::vector<float> values(count);
+    if (classify(type) == TypeClass::BF16) {
+        std::transform(halves.get(), halves.get() + count, values.begin(), bf16ToFloat);
+    } else {
+        std::transform(halves.get(), halves.get() + count, values.begin(), f16ToFloat);
+    }
+    return values;
+}
+
+herr_t collectLink(hid_t, const char* name, const H5L_info_t*, void* names) {
+    static_cast<std::vector<std::string>*>(names)->emplace_back(name);
+    return 0;
+}
+
+} // namespace
 
 Spaces selectSpaces(hid_t dataset, const Selection& selection) {
     Spaces spaces;
@@ -89,7 +102,6 @@ Spaces selectSpaces(hid_t dataset, const Selection& selection) {
     return spaces;
 }
 
-/// A file of a few bytes may claim any shape; what it can really hold bounds what we allocate.
 void checkPlausible(hid_t dataset, std::uint64_t elements, std::size_t elementSize) {
     const std::uint64_t limit = std::numeric_limits<std::int64_t>::max() / 16;
     const std::uint64_t wanted = elements > limit ? limit : elements * elementSize;
@@ -116,75 +128,6 @@ void readRaw(hid_t dataset, hid_t memoryType, const Spaces& spaces, void* target
           "read the values");
 }
 
-std::vector<float> readHalves(hid_t dataset, hid_t type, const Spaces& spaces) {
-    const std::size_t count = spaces.elements;
-    const auto halves = std::make_unique_for_overwrite<std::uint16_t[]>(count);
-    readRaw(dataset, type, spaces, halves.get());
-    std::vector<float> values(count);
-    if (classify(type) == TypeClass::BF16) {
-        std::transform(halves.get(), halves.get() + count, values.begin(), bf16ToFloat);
-    } else {
-        std::transform(halves.get(), halves.get() + count, values.begin(), f16ToFloat);
-    }
-    return values;
-}
-
-/// HDF5 text ends at the first NUL; a token may hold one.
-std::string withoutNul(const std::string& text) {
-    std::string result;
-    result.reserve(text.size());
-    for (const char c : text) {
-        if (c == '\0') {
-            result += kNulSign;
-        } else {
-            result += c;
-        }
-    }
-    return result;
-}
-
-Handle textMemoryType(hid_t dataset, hid_t stored) {
-    Handle memory = textType();
-    // HDF5 does not convert between character sets; ASCII is UTF-8 anyway.
-    check(H5Tset_cset(memory.get(), H5Tget_cset(stored)), dataset, "read the text type");
-    return memory;
-}
-
-std::vector<std::string> readFixedTexts(hid_t dataset, hid_t type, const Spaces& spaces) {
-    const std::size_t size = H5Tget_size(type);
-    checkPlausible(dataset, spaces.elements, size);
-    std::string raw(size * spaces.elements, '\0');
-    readRaw(dataset, type, spaces, raw.data());
-    std::vector<std::string> values(spaces.elements);
-    for (std::size_t i = 0; i < values.size(); ++i) {
-        values[i] = raw.substr(i * size, size).c_str(); // up to the padding
-    }
-    return values;
-}
-
-/// Appends one block of variable-length texts and returns their bytes.
-std::uint64_t readTextBlock(hid_t dataset, hid_t memoryType, const Spaces& spaces,
-                            std::vector<std::string>& values) {
-    std::vector<char*> pointers(spaces.elements, nullptr);
-    readRaw(dataset, memoryType, spaces, static_cast<void*>(pointers.data()));
-    std::uint64_t bytes = 0;
-    for (const char* pointer : pointers) {
-        values.emplace_back(pointer ? pointer : "");
-        bytes += values.back().size();
-    }
-    const hsize_t count = pointers.size();
-    const Handle space(H5Screate_simple(1, &count, nullptr), H5Sclose);
-    H5Dvlen_reclaim(memoryType, space.get(), H5P_DEFAULT, static_cast<void*>(pointers.data()));
-    return bytes;
-}
-
-herr_t collectLink(hid_t, const char* name, const H5L_info_t*, void* names) {
-    static_cast<std::vector<std::string>*>(names)->emplace_back(name);
-    return 0;
-}
-
-} // namespace
-
 Handle createDataset(hid_t group, const DatasetSpec& spec) {
     const Handle space = makeSpace(spec.shape);
     const Handle properties = creationProperties(spec);
@@ -192,29 +135,6 @@ Handle createDataset(hid_t group, const DatasetSpec& spec) {
     return own(H5Dcreate2(group, spec.name.c_str(), spec.type, space.get(), H5P_DEFAULT,
                           properties.get(), H5P_DEFAULT),
                H5Dclose, group, action.c_str());
-}
-
-Handle writeTextDataset(hid_t group, const std::string& name, const std::string& text) {
-    const Handle type = textType();
-    Handle dataset = createDataset(group, {.name = name, .type = type.get()});
-    const std::string clean = withoutNul(text);
-    const char* pointer = clean.c_str();
-    check(H5Dwrite(dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, &pointer),
-          dataset.get(), "write the text");
-    return dataset;
-}
-
-void writeTextValues(hid_t dataset, const std::vector<std::string>& values) {
-    const Handle type = textType();
-    std::vector<std::string> clean;
-    std::transform(values.begin(), values.end(), std::back_inserter(clean), withoutNul);
-    std::vector<const char*> pointers;
-    for (const auto& value : clean) {
-        pointers.push_back(value.c_str());
-    }
-    check(H5Dwrite(dataset, type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT,
-                   static_cast<const void*>(pointers.data())),
-          dataset, "write the text");
 }
 
 template <class T> void writeValues(hid_t dataset, std::span<const T> values) {
@@ -292,37 +212,6 @@ template <class T> std::vector<T> readIntegers(hid_t dataset) {
 template std::vector<std::int64_t> readIntegers(hid_t);
 template std::vector<std::int32_t> readIntegers(hid_t);
 template std::vector<std::uint8_t> readIntegers(hid_t);
-
-std::vector<std::string> readTextDataset(hid_t dataset) {
-    const Handle type(H5Dget_type(dataset), H5Tclose);
-    if (classify(type.get()) != TypeClass::Text) {
-        throwBadInput(fmt::format("{} holds {} where text is expected.", nameOf(dataset),
-                                  typeName(type.get())));
-    }
-    const Spaces all = selectSpaces(dataset, {});
-    if (H5Tis_variable_str(type.get()) <= 0) {
-        return readFixedTexts(dataset, type.get(), all);
-    }
-    checkPlausible(dataset, all.elements, sizeof(char*) * 2);
-    const Handle memory = textMemoryType(dataset, type.get());
-    std::vector<std::string> values;
-    if (shapeOf(dataset).size() != 1) {
-        readTextBlock(dataset, memory.get(), all, values);
-        return values;
-    }
-    std::uint64_t bytes = 0;
-    for (std::size_t begin = 0; begin < all.elements; begin += kTextBlock) {
-        const auto count = std::min<std::size_t>(kTextBlock, all.elements - begin);
-        const Selection block{{static_cast<std::int64_t>(begin)},
-                              {static_cast<std::int64_t>(count)}};
-        bytes += readTextBlock(dataset, memory.get(), selectSpaces(dataset, block), values);
-        if (bytes > kMostText) {
-            throwBadInput(
-                fmt::format("{} holds more than {} bytes of text.", nameOf(dataset), kMostText));
-        }
-    }
-    return values;
-}
 
 std::string storageProblem(hid_t dataset) {
     const Handle properties(H5Dget_create_plist(dataset), H5Pclose);
