@@ -29,7 +29,8 @@ struct Name {
     std::string name;
 };
 struct ListLiteral {
-    std::vector<ExpressionPtr> elements; ///< of a list or a tuple
+    std::vector<ExpressionPtr> elements;
+    bool isTuple = false;
 };
 struct MapLiteral {
     std::vector<std::pair<ExpressionPtr, ExpressionPtr>> entries;

@@ -71,7 +71,7 @@ Value ExpressionEvaluator::operator()(const ListLiteral& node) const {
     for (const ExpressionPtr& element : node.elements) {
         list.push_back(evaluate(*element));
     }
-    return Value(std::move(list));
+    return node.isTuple ? Value::tuple(std::move(list)) : Value(std::move(list));
 }
 
 Value ExpressionEvaluator::operator()(const MapLiteral& node) const {

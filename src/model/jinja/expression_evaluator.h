@@ -12,7 +12,7 @@ namespace ecokv::jinja {
 
 /// What a rendering may spend, so that a hostile template ends with a sentence.
 struct Budget {
-    std::int64_t steps = 20'000'000;
+    std::int64_t steps = 2'000'000;
     int depth = 200; ///< of nested macro calls
 
     void spend(); ///< throws TemplateError

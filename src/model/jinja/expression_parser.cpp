@@ -53,7 +53,7 @@ ExpressionPtr ExpressionParser::parseWithoutIf() {
     if (!m_tokens.isOperator(",")) {
         return first;
     }
-    ListLiteral list;
+    ListLiteral list{{}, true};
     list.elements.push_back(std::move(first));
     while (m_tokens.skipOperator(",")) {
         list.elements.push_back(parseOr());
@@ -67,7 +67,7 @@ ExpressionPtr ExpressionParser::parseTuple() {
     if (!m_tokens.isOperator(",")) {
         return first;
     }
-    ListLiteral list;
+    ListLiteral list{{}, true};
     list.elements.push_back(std::move(first));
     while (m_tokens.skipOperator(",")) {
         const TokenType next = m_tokens.current().type;
@@ -241,7 +241,7 @@ ExpressionPtr ExpressionParser::parseNameOrConstant() {
 
 ExpressionPtr ExpressionParser::parseParentheses() {
     const Position at = m_tokens.take().at;
-    ListLiteral list;
+    ListLiteral list{{}, true};
     bool tuple = false;
     while (!m_tokens.isOperator(")")) {
         list.elements.push_back(parse());

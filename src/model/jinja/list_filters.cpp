@@ -53,7 +53,7 @@ Value filterItems(const Value& input, const Arguments& /*arguments*/) {
         throw TemplateError("'items' works on mappings only");
     }
     for (const auto& [key, value] : input.asMap()) {
-        pairs.push_back(Value(List{key, value}));
+        pairs.push_back(Value::tuple({key, value}));
     }
     return Value(std::move(pairs));
 }

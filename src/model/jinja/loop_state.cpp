@@ -5,11 +5,7 @@
 
 namespace ecokv::jinja {
 
-LoopState::LoopState(const List& elements, const Value* outerLoop) : m_elements(elements) {
-    if (outerLoop != nullptr && outerLoop->isMap()) {
-        const Value* depth = outerLoop->findKey(Value("depth"));
-        m_depth = depth != nullptr && depth->isInteger() ? depth->asInteger() + 1 : 1;
-    }
+LoopState::LoopState(const List& elements) : m_elements(elements) {
     const auto last = std::make_shared<List>();
     m_changed = Value(Function([last](const Arguments& arguments) {
         const bool changed = last->empty() || !Value(*last).equals(Value(arguments.positional));
@@ -39,8 +35,9 @@ Value LoopState::at(std::size_t index) const {
         {Value("first"), Value(i == 0)},
         {Value("last"), Value(i + 1 == count)},
         {Value("length"), Value(count)},
-        {Value("depth"), Value(m_depth)},
-        {Value("depth0"), Value(m_depth - 1)},
+        // only recursive loops, which we refuse, go deeper
+        {Value("depth"), Value(std::int64_t{1})},
+        {Value("depth0"), Value(std::int64_t{0})},
         {Value("previtem"), neighbour(i - 1)},
         {Value("nextitem"), neighbour(i + 1)},
         {Value("cycle"), Value(cycle)},

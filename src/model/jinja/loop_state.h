@@ -11,15 +11,13 @@ namespace ecokv::jinja {
 
 class LoopState {
 public:
-    /// `outerLoop` is the enclosing loop's variable, null if there is none. `elements` must outlive
-    /// this.
-    LoopState(const List& elements, const Value* outerLoop);
+    /// `elements` must outlive this.
+    explicit LoopState(const List& elements);
     /// What `loop` is in round `index`.
     Value at(std::size_t index) const;
 
 private:
     const List& m_elements;
-    std::int64_t m_depth = 1;
     Value m_changed; ///< keeps what it was last called with
 };
 

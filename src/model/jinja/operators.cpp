@@ -21,7 +21,8 @@ constexpr std::int64_t kMaxRepeat = 1'000'000; // elements or bytes of "ab" * n
         fmt::format("'{}' does not work between {} and {}", op, left.typeName(), right.typeName()));
 }
 
-std::int64_t checked(bool overflowed, std::int64_t result) {
+/// `result` by reference: it may be written while the first argument is evaluated.
+std::int64_t checked(bool overflowed, const std::int64_t& result) {
     if (overflowed) {
         throw TemplateError("the result is too large for an integer");
     }

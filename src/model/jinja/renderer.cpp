@@ -138,10 +138,10 @@ Flow Renderer::operator()(const ForStatement& node) {
         return run(node.otherwise);
     }
     const ScopePtr outer = m_scope;
-    const Value* outerLoop = outer->find("loop");
-    const LoopState loop(elements, outerLoop);
+    const LoopState loop(elements);
     Flow flow = Flow::Next;
     for (std::size_t i = 0; i < elements.size() && flow != Flow::Break; ++i) {
+        m_budget->spend();
         m_scope = std::make_shared<Scope>(outer); // what the body sets ends with each round
         assign(*m_scope, node.targets, elements[i]);
         m_scope->set("loop", loop.at(i));

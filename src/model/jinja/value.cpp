@@ -35,6 +35,12 @@ void Arguments::expectAtMost(std::size_t most) const {
     }
 }
 
+Value Value::tuple(List value) {
+    Value result(std::move(value));
+    result.m_isTuple = true;
+    return result;
+}
+
 Value Value::fromJson(const model::Json& json) {
     switch (json.type()) {
     case model::Json::value_t::null:
@@ -199,11 +205,12 @@ std::string Value::repr() const {
         return reprOfString(asString());
     }
     if (isList()) {
-        std::string result = "[";
+        std::string result(1, m_isTuple ? '(' : '[');
         for (const Value& element : asList()) {
             result += (result.size() > 1 ? ", " : "") + element.repr();
         }
-        return result + "]";
+        result += m_isTuple && asList().size() == 1 ? "," : "";
+        return result + (m_isTuple ? ')' : ']');
     }
     if (isMap()) {
         return reprOfMap(asMap());

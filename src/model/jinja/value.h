@@ -54,6 +54,7 @@ public:
         : m_data(std::make_shared<const std::string>(std::move(value))) {}
     explicit Value(const char* value) : Value(std::string(value)) {}
     explicit Value(List value) : m_data(std::make_shared<const List>(std::move(value))) {}
+    static Value tuple(List value); ///< a list that is written with parentheses
     explicit Value(Map value) : m_data(std::make_shared<const Map>(std::move(value))) {}
     explicit Value(Namespace value) : m_data(std::move(value)) {}
     explicit Value(Function value) : m_data(std::make_shared<const Function>(std::move(value))) {}
@@ -98,6 +99,7 @@ private:
                  std::shared_ptr<const List>, std::shared_ptr<const Map>, Namespace,
                  std::shared_ptr<const Function>>
         m_data;
+    bool m_isTuple = false;
 };
 
 /// Python's repr of a float: "1.0", "0.1", "1e+16".

@@ -25,6 +25,9 @@ std::string pcreMessage(int code) {
     return reinterpret_cast<const char*>(buffer.data());
 }
 
+/// Oniguruma's word characters; of the superscripts and fractions only Latin-1's are some.
+constexpr const char* kWord = R"(\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{b2}\x{b3}\x{b9}\x{bc}-\x{be})";
+
 /// Rewrites the escapes whose meaning differs and refuses what would silently match otherwise.
 class OnigurumaToPcre {
 public:
@@ -72,13 +75,13 @@ private:
             m_result += "\\P{White_Space}";
             break;
         case 'w':
-            m_result += m_inClass ? "\\p{L}\\p{M}\\p{Nd}\\p{Pc}" : "[\\p{L}\\p{M}\\p{Nd}\\p{Pc}]";
+            m_result += m_inClass ? kWord : fmt::format("[{}]", kWord);
             break;
         case 'W':
             if (m_inClass) {
                 refuse("\\W inside a class");
             }
-            m_result += "[^\\p{L}\\p{M}\\p{Nd}\\p{Pc}]";
+            m_result += fmt::format("[^{}]", kWord);
             break;
         case 'h': // a hexadecimal digit there, horizontal space here
         case 'H':
@@ -89,6 +92,16 @@ private:
         default:
             m_result += '\\';
             m_result += c;
+            copyBraces();
+        }
+    }
+
+    /// The braces of \p{L} or \x{41}, which are no interval.
+    void copyBraces() {
+        const std::size_t end = next() == '{' ? m_pattern.find('}', m_at) : std::string::npos;
+        if (end != std::string::npos) {
+            m_result += m_pattern.substr(m_at + 1, end - m_at);
+            m_at = end;
         }
     }
 

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Runs single parts of the model code for the Python oracles: one command, JSON on stdout.
+//
+//   ecokv_model_probe tokenize TOKENIZER_JSON < [{"text": ..., "special": bool}, ...]
+//   ecokv_model_probe template < [{"source": ..., "variables": {...}}, ...]
+//   ecokv_model_probe chat FOLDER < [{"role": ..., "text": ..., "images": n}, ...]
+//   ecokv_model_probe decode PICTURE OUT_U8
+//   ecokv_model_probe pixels FOLDER PICTURE OUT_F32
+//   ecokv_model_probe prompt FOLDER < {"text": ..., "images": [...], "template": bool}
+//   ecokv_model_probe config FOLDER
+//   ecokv_model_probe weights FOLDER
+
+#include "base/error.h"
+#include "model/image/image_decoder.h"
+#include "model/image/image_processor.h"
+#include "model/jinja/template.h"
+#include "model/model_config.h"
+#include "model/prompt_builder.h"
+#include "model/sha256.h"
+#include "model/text/chat_template.h"
+#include "model/text/tokenizer.h"
+#include "model/weights/checkpoint.h"
+
+#include <cmath>
+#include <fstream>
+#include <functional>
+#include <iostream>
+#include <iterator>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace ecokv::model {
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+Json readInput() {
+    const std::string text{std::istreambuf_iterator<char>(std::cin), {}};
+    return parseJson(text, "stdin");
+}
+
+template <class T> void writeFile(const std::string& path, const std::vector<T>& values) {
+    std::ofstream file(path, std::ios::binary);
+    file.write(reinterpret_cast<const char*>(values.data()),
+               static_cast<std::streamsize>(values.size() * sizeof(T)));
+}
+
+/// Calls `work` and turns its error into {"error": message}.
+Json guarded(const std::function<Json()>& work) {
+    try {
+        return work();
+    } catch (const Error& error) {
+        return {{"error", error.what()}};
+    }
+}
+
+/// Decodes ids one by one, as a running generation does.
+std::string streamed(const Tokenizer& tokenizer, const std::vector<TokenId>& ids) {
+    StreamDecoder stream(tokenizer, false);
+    std::string text;
+    for (const TokenId id : ids) {
+        text += stream.push(id);
+    }
+    return text + stream.finish();
+}
+
+Json tokenize(const Words& words) {
+    const Tokenizer tokenizer = Tokenizer::fromJson(readTextFile(words.at(0)), words.at(0));
+    Json results = Json::array();
+    for (const Json& item : readInput()) {
+        results.push_back(guarded([&]() -> Json {
+            const auto ids =
+                tokenizer.encode(item.at("text").get<std::string>(), item.value("special", false));
+            return {{"ids", ids},
+                    {"decoded", tokenizer.decode(ids, false)},
+                    {"skipped", tokenizer.decode(ids, true)},
+                    {"streamed", streamed(tokenizer, ids)}};
+        }));
+    }
+    return results;
+}
+
+Json renderTemplates(const Words& /*words*/) {
+    Json results = Json::array();
+    for (const Json& item : readInput()) {
+        results.push_back(guarded([&]() -> Json {
+            const auto parsed =
+                jinja::Template::parse(item.at("source").get<std::string>(), "template");
+            return {{"text", parsed.render(item.at("variables"))}};
+        }));
+    }
+    return results;
+}
+
+Json renderChat(const Words& words) {
+    const auto chatTemplate = ChatTemplate::open(words.at(0));
+    if (!chatTemplate) {
+        return {{"origin", nullptr}};
+    }
+    std::vector<ChatMessage> messages;
+    for (const Json& item : readInput()) {
+        messages.push_back({item.at("role"), item.at("text"), item.value("images", 0)});
+    }
+    const RenderedChat chat = chatTemplate->render(messages, "<image>");
+    return {{"origin", chatTemplate->origin()},
+            {"text", chat.text},
+            {"parts", chat.contentAsParts},
+            {"notes", chat.notes}};
+}
+
+Json decodeToFile(const Words& words) {
+    std::vector<std::string> notes;
+    const Picture picture = decodePicture(words.at(0), {}, notes);
+    writeFile(words.at(1), picture.pixels);
+    return {{"width", picture.width},
+            {"height", picture.height},
+            {"orientation", picture.orientation},
+            {"sha256", picture.sha256},
+            {"notes", notes}};
+}
+
+Json pixelsToFile(const Words& words) {
+    std::vector<std::string> notes;
+    const Picture picture = decodePicture(words.at(1), {}, notes);
+    const ProcessedImage image = processImage(picture, readImageProcessorConfig(words.at(0)));
+    writeFile(words.at(2), image.pixels);
+    return {{"width", image.size.width}, {"height", image.size.height}, {"notes", notes}};
+}
+
+Json boxesOf(const Prompt& prompt) {
+    Json boxes = Json::array();
+    for (const auto& box : prompt.patchBox) {
+        boxes.push_back(std::isnan(box[0]) ? Json(nullptr) : Json(box));
+    }
+    return boxes;
+}
+
+Json buildPrompt(const Words& words) {
+    const Json input = readInput();
+    const auto builder = PromptBuilder::open(words.at(0), readModelConfig(words.at(0)));
+    PromptRequest request;
+    request.text = input.at("text");
+    request.images = input.value("images", std::vector<std::string>());
+    request.applyTemplate = input.value("template", true);
+    const Prompt prompt = builder.build(request);
+    std::vector<int> kinds;
+    for (const TokenKind kind : prompt.tokenKind) {
+        kinds.push_back(static_cast<int>(kind));
+    }
+    return {{"text", prompt.text},      {"ids", prompt.tokenIds},
+            {"kinds", kinds},           {"image", prompt.imageIndex},
+            {"boxes", boxesOf(prompt)}, {"image_tokens", prompt.imageTokens()},
+            {"notes", prompt.notes}};
+}
+
+Json describeConfig(const Words& words) {
+    const ModelConfig config = readModelConfig(words.at(0));
+    const DecoderConfig& decoder = config.decoder;
+    return {{"vocabulary", decoder.vocabulary},
+            {"hidden", decoder.hidden},
+            {"intermediate", decoder.intermediate},
+            {"layers", decoder.layers},
+            {"heads", decoder.heads},
+            {"kv_heads", decoder.kvHeads},
+            {"head_dim", decoder.headDim},
+            {"max_positions", decoder.maxPositions},
+            {"rms_norm_eps", decoder.rmsNormEps},
+            {"theta", decoder.rope.theta},
+            {"inverse_frequencies", decoder.rope.inverseFrequencies},
+            {"tied", decoder.tiedEmbeddings},
+            {"vision_hidden", config.vision.hidden},
+            {"vision_layers", config.vision.layers},
+            {"image_size", config.vision.imageSize},
+            {"patch_size", config.vision.patchSize},
+            {"encoder_layers_used", config.projector.encoderLayersUsed},
+            {"image_tokens", config.imageTokensPerPicture()},
+            {"image_token", config.imageToken},
+            {"end_tokens", readEndTokens(words.at(0), config)}};
+}
+
+Json describeWeights(const Words& words) {
+    const Checkpoint checkpoint = Checkpoint::open(words.at(0));
+    Json tensors = Json::object();
+    for (const StoredTensor* tensor : checkpoint.tensors()) {
+        Sha256 hash;
+        hash.update(tensor->bytes);
+        tensors[tensor->name] = {
+            {"dtype", tensor->dtypeName}, {"shape", tensor->shape}, {"sha256", hash.hex()}};
+    }
+    return {{"tensors", tensors},
+            {"parameters", checkpoint.parameters()},
+            {"bytes", checkpoint.fileBytes()},
+            {"dtype", dtypeName(checkpoint.storedDType())}};
+}
+
+int run(int count, char** arguments) {
+    const std::map<std::string, Json (*)(const Words&)> commands{
+        {"tokenize", tokenize},     {"template", renderTemplates}, {"chat", renderChat},
+        {"decode", decodeToFile},   {"pixels", pixelsToFile},      {"prompt", buildPrompt},
+        {"config", describeConfig}, {"weights", describeWeights},
+    };
+    const Words words(arguments + std::min(count, 2), arguments + count);
+    const auto command = commands.find(count > 1 ? arguments[1] : "");
+    if (command == commands.end()) {
+        std::cerr << "unknown command; see the head of model_probe.cpp\n";
+        return 2;
+    }
+    try {
+        std::cout << command->second(words).dump() << "\n";
+        return 0;
+    } catch (const Error& error) {
+        std::cerr << error.what() << "\n";
+        return 3;
+    }
+}
+
+} // namespace
+
+} // namespace ecokv::model
+
+int main(int count, char** arguments) {
+    return ecokv::model::run(count, arguments);
+}

@@ -1,0 +1,330 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Pictures: decoding against PIL, preprocessing and prompts against transformers' processor."""
+from __future__ import annotations
+
+import io
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from conftest import DEMO_MODEL
+from model_probe import probe, refusal
+from PIL import Image, ImageOps
+from transformers import AutoImageProcessor, AutoProcessor
+
+pytestmark = pytest.mark.oracle
+
+Pixels = npt.NDArray[np.uint8]
+
+
+def photo(width: int, height: int, seed: int = 0) -> Image.Image:
+    """A picture with smooth parts, hard edges and noise."""
+    rng = np.random.default_rng(seed)
+    y, x = np.mgrid[0:height, 0:width]
+    base = np.stack([x * 255 / max(width - 1, 1), y * 255 / max(height - 1, 1), 255 * ((x // 7 + y // 5) % 2)], axis=-1)
+    return Image.fromarray(np.clip(base + rng.normal(0, 25, base.shape), 0, 255).astype(np.uint8))
+
+
+def saved(folder: Path, image: Image.Image, name: str, **options: Any) -> Path:
+    """The path of the written picture."""
+    path = folder / name
+    image.save(path, **options)
+    return path
+
+
+def decoded(folder: Path, path: Path) -> tuple[Pixels, dict[str, Any]]:
+    """What our decoder makes of the file: [height, width, 3] u8, and what it says."""
+    out = folder / "out.u8"
+    said = probe("decode", path, out)
+    return np.fromfile(out, np.uint8).reshape(said["height"], said["width"], 3), said
+
+
+def by_pil(path: Path) -> Pixels:
+    """The reference: upright, without alpha."""
+    return np.asarray(ImageOps.exif_transpose(Image.open(path)).convert("RGB"))
+
+
+PICTURES: dict[str, tuple[Image.Image, str, dict[str, Any]]] = {
+    "jpeg": (photo(61, 43), "a.jpg", {"quality": 90}),
+    "jpeg-progressive-444": (photo(61, 43), "a.jpg", {"progressive": True, "subsampling": 0}),
+    "jpeg-grey": (photo(61, 43).convert("L"), "a.jpg", {}),
+    "png": (photo(33, 21), "a.png", {}),
+    "png-grey": (photo(33, 21).convert("L"), "a.png", {}),
+    "png-grey-alpha": (photo(33, 21).convert("LA"), "a.png", {}),
+    "png-one-bit": (photo(33, 21).convert("1"), "a.png", {}),
+    "png-palette": (photo(33, 21).quantize(16), "a.png", {"transparency": 3}),
+    "png-interlaced-size-1x300": (photo(1, 300), "a.png", {}),
+    "png-300x1": (photo(300, 1), "a.png", {}),
+    "png-3x3": (photo(3, 3), "a.png", {}),
+    "png-hidden-red": (Image.new("RGBA", (2, 2), (255, 0, 0, 0)), "a.png", {}),
+    "png-gamma": (photo(9, 9), "a.png", {"gamma": 1.0}),
+    "webp-lossy": (photo(64, 48), "a.webp", {"quality": 80}),
+    "webp-lossless-alpha": (photo(64, 48).convert("RGBA"), "a.webp", {"lossless": True}),
+    "webp-hidden-red": (Image.new("RGBA", (4, 4), (200, 0, 0, 0)), "a.webp", {"lossless": True, "exact": True}),
+}
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_pixels_equal_pil(name: str, tmp_path: Path) -> None:
+    """F059 F062."""
+    image, file, options = PICTURES[name]
+    path = saved(tmp_path, image, file, **options)
+    pixels, said = decoded(tmp_path, path)
+    assert not said["notes"]
+    np.testing.assert_array_equal(pixels, by_pil(path))
+
+
+@pytest.mark.parametrize("orientation", range(1, 9))
+@pytest.mark.parametrize("file", ["a.jpg", "a.png", "a.webp"])
+def test_orientation_is_applied(orientation: int, file: str, tmp_path: Path) -> None:
+    """F058: 24 x 16 with tag 6 loads as 16 x 24."""
+    exif = Image.Exif()
+    exif[0x0112] = orientation
+    path = saved(tmp_path, photo(24, 16), file, exif=exif)
+    pixels, said = decoded(tmp_path, path)
+    assert (said["width"], said["height"]) == ((16, 24) if orientation >= 5 else (24, 16))
+    assert said["orientation"] == orientation and not said["notes"]
+    np.testing.assert_array_equal(pixels, by_pil(path))
+
+
+@pytest.mark.parametrize("value", [0, 9, 65535])
+def test_broken_orientation_is_ignored_with_a_note(value: int, tmp_path: Path) -> None:
+    """F058."""
+    exif = Image.Exif()
+    exif[0x0112] = value
+    path = saved(tmp_path, photo(24, 16), "a.jpg", exif=exif)
+    pixels, said = decoded(tmp_path, path)
+    assert pixels.shape == (16, 24, 3)
+    assert said["orientation"] == 1 and f"value {value}" in said["notes"][0]
+
+
+def test_broken_exif_block_is_ignored_with_a_note(tmp_path: Path) -> None:
+    """F058: an APP1 block that is no TIFF."""
+    path = saved(tmp_path, photo(24, 16), "a.jpg", exif=b"Exif\0\0garbage" + b"\xff" * 40)
+    pixels, said = decoded(tmp_path, path)
+    assert pixels.shape == (16, 24, 3)
+    assert "EXIF block" in said["notes"][0] and "a.jpg" in said["notes"][0]
+
+
+def test_cmyk_is_right_with_adobe_marker_and_refused_without(tmp_path: Path) -> None:
+    """F061: solid red."""
+    buffer = io.BytesIO()
+    Image.new("CMYK", (16, 16), (0, 255, 255, 0)).save(buffer, "JPEG", quality=95)
+    data = buffer.getvalue()
+    path = tmp_path / "adobe.jpg"
+    path.write_bytes(data)
+    pixels, _ = decoded(tmp_path, path)
+    np.testing.assert_allclose(pixels, np.broadcast_to([255, 0, 0], (16, 16, 3)), atol=4)
+    np.testing.assert_array_equal(pixels, by_pil(path))
+    at = data.index(b"\xff\xee")
+    bare = tmp_path / "bare.jpg"
+    bare.write_bytes(data[:at] + data[at + 2 + int.from_bytes(data[at + 2:at + 4], "big"):])
+    assert "no Adobe marker" in refusal("decode", bare, tmp_path / "out")
+
+
+def test_sixteen_bit_grey_keeps_its_high_byte(tmp_path: Path) -> None:
+    """PIL clips these at 255, which turns them white; a note says so."""
+    path = saved(tmp_path, Image.fromarray(np.array([[0, 256, 32768, 65535]], np.uint16)), "a.png")
+    pixels, said = decoded(tmp_path, path)
+    assert pixels[0, :, 0].tolist() == [0, 1, 128, 255]
+    assert "16-bit" in said["notes"][0]
+
+
+@pytest.mark.parametrize("file", ["a.jpg", "a.png", "a.webp"])
+@pytest.mark.parametrize("share", [0.02, 0.5, 0.9])
+def test_cut_files_are_refused(file: str, share: float, tmp_path: Path) -> None:
+    """Never half a picture without a word."""
+    path = saved(tmp_path, photo(120, 90), file)
+    path.write_bytes(path.read_bytes()[:int(path.stat().st_size * share)])
+    said = refusal("decode", path, tmp_path / "out")
+    assert file in said and ("damaged" in said or "cut short" in said)
+
+
+@pytest.mark.parametrize(("data", "said"), [
+    (b"", "empty"), (b"GIF89a" + b"\0" * 20, "GIF"), (b"BM" + b"\0" * 60, "BMP"), (b"\0\0\0\x1cftypheic", "HEIC"),
+    (b"<html><body>", "web page"), (b"hello, world", "not a picture"), (b"version https://git-lfs.github.com/spec/v1\n", "Git LFS"),
+])
+def test_other_files_are_refused_by_name(data: bytes, said: str, tmp_path: Path) -> None:
+    """What it is, and what is supported."""
+    path = tmp_path / "x.png"
+    path.write_bytes(data)
+    sentence = refusal("decode", path, tmp_path / "out")
+    assert said in sentence and "Supported are JPEG, PNG and WebP" in sentence
+
+
+def test_huge_picture_is_refused_before_it_is_decoded(tmp_path: Path) -> None:
+    """The header alone says 20000 x 20000."""
+    path = saved(tmp_path, Image.new("1", (20000, 20000)), "a.png")
+    assert "20000 x 20000" in refusal("decode", path, tmp_path / "out")
+
+
+def clip_folder(folder: Path, **changes: Any) -> Path:
+    """A folder with older-style settings of the CLIP processor."""
+    settings: dict[str, Any] = {
+        "image_processor_type": "CLIPImageProcessor", "do_resize": True, "size": {"shortest_edge": 224}, "resample": 3,
+        "do_center_crop": True, "crop_size": {"height": 224, "width": 224}, "do_rescale": True, "rescale_factor": 1 / 255,
+        "do_normalize": True, "image_mean": [0.48145466, 0.4578275, 0.40821073], "image_std": [0.26862954, 0.26130258, 0.27577711],
+        "do_convert_rgb": True, **changes}
+    folder.mkdir(exist_ok=True)
+    (folder / "preprocessor_config.json").write_text(json.dumps(settings))
+    return folder
+
+
+def processed(tmp_path: Path, folder: Path, image: Image.Image) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
+    """Our pixel values and those of transformers, [3, height, width]."""
+    path = saved(tmp_path, image, "picture.png")
+    out = tmp_path / "out.f32"
+    said = probe("pixels", folder, path, out)
+    ours = np.fromfile(out, np.float32).reshape(3, said["height"], said["width"])
+    reference = AutoImageProcessor.from_pretrained(folder)(Image.open(path), return_tensors="pt")["pixel_values"][0].numpy()
+    return ours, reference
+
+
+SIZES = [(192, 192), (64, 64), (500, 333), (333, 500), (1000, 50), (17, 17), (1, 1), (1, 2), (2, 1), (101, 57), (227, 225), (384, 384), (193, 640)]
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_pixel_values_of_the_demo_processor_equal_the_reference(size: tuple[int, int], tmp_path: Path) -> None:
+    """F046 F047 F048 F065; exactly equal, not only within 1/255."""
+    ours, reference = processed(tmp_path, DEMO_MODEL, photo(*size))
+    assert ours.shape == reference.shape == (3, 192, 192)
+    assert np.abs(ours - reference).max() <= 1e-6
+
+
+SETTINGS: dict[str, dict[str, Any]] = {
+    "as-written": {},
+    "sizes-as-numbers": {"size": 224, "crop_size": 224},
+    "exact-size": {"size": {"height": 100, "width": 60}, "crop_size": {"height": 64, "width": 80}},
+    "bilinear": {"resample": 2},
+    "nearest": {"resample": 0},
+    "without-crop": {"do_center_crop": False},
+    "without-resize": {"do_resize": False},
+    "without-normalise": {"do_normalize": False},
+    "without-rescale": {"do_rescale": False},
+    "crop-larger-than-picture": {"size": {"shortest_edge": 50}, "crop_size": {"height": 71, "width": 64}},
+}
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_every_setting_is_followed(name: str, tmp_path: Path) -> None:
+    """Older preprocessor_config.json in all its spellings."""
+    folder = clip_folder(tmp_path / "model", **SETTINGS[name])
+    for size in [(227, 301), (90, 40)]:
+        ours, reference = processed(tmp_path, folder, photo(*size))
+        assert ours.shape == reference.shape
+        assert np.abs(ours - reference).max() <= 1e-5 * max(1.0, float(np.abs(reference).max()))
+
+
+def test_checkerboard_shrinks_to_flat_grey(tmp_path: Path) -> None:
+    """F046: 448 x 448 one-pixel squares to 224 x 224."""
+    board = Image.fromarray((np.indices((448, 448)).sum(0) % 2 * 255).astype(np.uint8)).convert("RGB")
+    folder = clip_folder(tmp_path / "model", do_normalize=False)
+    ours, _ = processed(tmp_path, folder, board)
+    assert np.abs(ours[:, 8:-8, 8:-8] - 0.5).max() < 2 / 255
+
+
+def test_hard_edge_never_leaves_the_range(tmp_path: Path) -> None:
+    """F047: half black, half white 8 x 8 up to 56 x 56."""
+    image = Image.fromarray(np.repeat(np.array([[0] * 4 + [255] * 4], np.uint8), 8, axis=0)).convert("RGB")
+    folder = clip_folder(tmp_path / "model", size=56, crop_size=56, do_normalize=False)
+    ours, _ = processed(tmp_path, folder, image)
+    assert ours.min() == 0.0 and ours.max() == 1.0
+
+
+@pytest.mark.parametrize(("change", "said"), [
+    ({"image_processor_type": "SiglipImageProcessor"}, "SiglipImageProcessor"), ({"image_processor_type": None}, "image_processor_type is missing"),
+    ({"resample": 1}, "resample"), ({"size": {"longest_edge": 9}}, "longest_edge"), ({"size": 0}, "size"), ({"image_std": [1, 2]}, "image_std"),
+])
+def test_unknown_settings_are_refused(change: dict[str, Any], said: str, tmp_path: Path) -> None:
+    """By file and key."""
+    path = saved(tmp_path, photo(5, 5), "a.png")
+    sentence = refusal("pixels", clip_folder(tmp_path / "model", **change), path, tmp_path / "out")
+    assert said in sentence and "preprocessor_config.json" in sentence
+
+
+def demo_copy(tmp_path: Path, **config: Any) -> Path:
+    """The demo folder without weights, with keys of config.json changed."""
+    folder = tmp_path / "demo"
+    shutil.copytree(DEMO_MODEL, folder, ignore=shutil.ignore_patterns("*.safetensors"))
+    data = json.loads((folder / "config.json").read_text())
+    for key, value in config.items():
+        target = data["text_config"] if key in data["text_config"] else data
+        target[key] = value
+    (folder / "config.json").write_text(json.dumps(data))
+    return folder
+
+
+@pytest.mark.parametrize("size", [(192, 192), (300, 200)])
+def test_prompt_ids_equal_the_processor(size: tuple[int, int], tmp_path: Path) -> None:
+    """F054: 256 image tokens; template, expansion and ids in one."""
+    path = saved(tmp_path, photo(*size), "a.png")
+    processor = AutoProcessor.from_pretrained(DEMO_MODEL)
+    text = processor.apply_chat_template([{"role": "user", "content": [{"type": "image"}, {"type": "text", "text": "ABC?"}]}])
+    expected = processor(images=Image.open(path), text=text, add_special_tokens=False)["input_ids"][0]
+    result = probe("prompt", DEMO_MODEL, stdin={"text": "ABC?", "images": [str(path)]})
+    assert result["ids"] == expected and result["text"] == text
+    assert result["image_tokens"] == 256
+    assert result["kinds"][:2] == [1, 2] and result["kinds"][257:] == [0] * (len(expected) - 257)
+
+
+def test_patch_boxes_lie_where_the_patches_came_from(tmp_path: Path) -> None:
+    """300 x 200 is scaled by 192/200 and loses 48 columns on each side: x begins at 48 / .96 = 50."""
+    path = saved(tmp_path, photo(300, 200), "a.png")
+    boxes = probe("prompt", DEMO_MODEL, stdin={"text": "ABC?", "images": [str(path)]})["boxes"]
+    assert boxes[0] is None and boxes[257] is None
+    np.testing.assert_allclose(boxes[1], [50, 0, 62.5, 12.5], atol=1e-4)
+    np.testing.assert_allclose(boxes[256], [237.5, 187.5, 250, 200], atol=1e-4)
+    np.testing.assert_allclose(boxes[1 + 16], [50, 12.5, 62.5, 25], atol=1e-4)
+
+
+def test_kept_class_token_counts_and_has_no_box(tmp_path: Path) -> None:
+    """F054: strategy "full" gives 257; the processor file, which still says 256, is refused with both numbers."""
+    folder = demo_copy(tmp_path, vision_feature_select_strategy="full")
+    path = saved(tmp_path, photo(20, 20), "a.png")
+    request = {"text": "ABC?", "images": [str(path)]}
+    sentence = refusal("prompt", folder, stdin=request)
+    assert "256" in sentence and "257" in sentence
+    processor = json.loads((folder / "processor_config.json").read_text())
+    (folder / "processor_config.json").write_text(json.dumps({**processor, "vision_feature_select_strategy": "full"}))
+    result = probe("prompt", folder, stdin=request)
+    assert result["image_tokens"] == 257 and result["boxes"][1] is None and result["boxes"][2] is not None
+
+
+def test_pictures_and_markers_must_match(tmp_path: Path) -> None:
+    """F055, both ways."""
+    path = str(saved(tmp_path, photo(20, 20), "a.png"))
+    for text, images in [("<s><image> x", [path, path]), ("<s><image><image> x", [path]), ("x", [path]), ("<image>", [])]:
+        sentence = refusal("prompt", DEMO_MODEL, stdin={"text": text, "images": images, "template": False})
+        assert f"{text.count('<image>')} picture marker" in sentence and f"{len(images)} picture(s)" in sentence
+
+
+def test_two_pictures_keep_their_order(tmp_path: Path) -> None:
+    """F072: marker i belongs to picture i."""
+    paths = [str(saved(tmp_path, photo(size, 20), f"{size}.png")) for size in (20, 40)]
+    result = probe("prompt", DEMO_MODEL, stdin={"text": "<s><image>a<image>", "images": paths, "template": False})
+    assert result["image"] == [-1] + [0] * 256 + [-1] + [1] * 256
+    assert result["boxes"][1][0] == 0 and result["boxes"][258][0] == 10
+
+
+def test_too_long_prompt_is_refused_with_both_numbers(tmp_path: Path) -> None:
+    """F057."""
+    folder = demo_copy(tmp_path, max_position_embeddings=200)
+    path = str(saved(tmp_path, photo(20, 20), "a.png"))
+    sentence = refusal("prompt", folder, stdin={"text": "ABC?", "images": [path]})
+    assert "269 tokens" in sentence and "200" in sentence
+
+
+def test_exactly_one_start_token_however_the_prompt_is_given(tmp_path: Path) -> None:
+    """F113: the template writes one; raw text gets the tokenizer's; its own is not doubled."""
+    folder = demo_copy(tmp_path)
+    data = json.loads((folder / "tokenizer.json").read_text())
+    data["post_processor"]["single"].insert(0, {"SpecialToken": {"id": "<s>", "type_id": 0}})
+    data["post_processor"]["special_tokens"] = {"<s>": {"id": "<s>", "ids": [256], "tokens": ["<s>"]}}
+    (folder / "tokenizer.json").write_text(json.dumps(data))
+    for request in ({"text": "Hey"}, {"text": "Hey", "template": False}, {"text": "<s>Hey", "template": False}):
+        ids = probe("prompt", folder, stdin=request)["ids"]
+        assert ids[0] == 256 and ids.count(256) == 1
