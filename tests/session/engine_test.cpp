@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The engine as the programs load it, on the demo model.
+#include "session/engine.h"
+
+#include "base/error.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace ecokv::session {
+
+namespace {
+
+const std::filesystem::path kResources = std::filesystem::path(ECOKV_SOURCE_DIR) / "resources";
+
+/// Remembers what a run told; `onProgress` may interfere.
+class RecordingListener : public RunListener {
+public:
+    void progress(const Progress& progress) override {
+        stages.push_back(progress.stage);
+        if (onProgress) {
+            onProgress(progress);
+        }
+    }
+    void text(Stream stream, const std::string& piece) override {
+        (stream == Stream::Full ? full : policy) += piece;
+    }
+    void note(const std::string& sentence) override { notes.push_back(sentence); }
+    void ledger(const Ledger& ledger) override { ledgers.push_back(ledger); }
+
+    std::vector<std::string> stages, notes;
+    std::vector<Ledger> ledgers;
+    std::string policy, full;
+    std::function<void(const Progress&)> onProgress;
+};
+
+RunConfig demoRun(const char* document, const char* question, std::int64_t budget) {
+    RunConfig config;
+    config.model = kResources / "demo-model";
+    config.images = {kResources / "demo-documents" / document};
+    config.prompt = question;
+    config.policy.budget = budget;
+    config.maxNewTokens = 8;
+    config.device = DeviceChoice::Cpu;
+    return config;
+}
+
+RunResult run(Engine& engine, const RunConfig& config) {
+    RecordingListener listener;
+    return engine.run(config, listener, {});
+}
+
+class TemporaryFolder {
+public:
+    TemporaryFolder() {
+        std::string name = (std::filesystem::temp_directory_path() / "ecokv-XXXXXX").string();
+        m_path = mkdtemp(name.data());
+    }
+    ~TemporaryFolder() {
+        std::error_code ignored;
+        std::filesystem::remove_all(m_path, ignored);
+    }
+    const std::filesystem::path& path() const { return m_path; }
+
+private:
+    std::filesystem::path m_path;
+};
+
+} // namespace
+
+// F009: nothing of one run is left for the next.
+TEST(Engine, aRunAfterAnotherEqualsTheSameRunInAFreshEngine) {
+    const RunConfig first = demoRun("one-line.png", "circles?", 24);
+    const RunConfig second = demoRun("nine-lines.png", "squares?", 40);
+    const auto engine = loadEngine();
+    run(*engine, first);
+    const RunResult after = run(*engine, second);
+    const RunResult fresh = run(*loadEngine(), second);
+    EXPECT_EQ(after.answer.tokenIds, fresh.answer.tokenIds);
+    EXPECT_EQ(after.answer.logprob, fresh.answer.logprob);
+    EXPECT_EQ(after.ledger.keptTokens, fresh.ledger.keptTokens);
+}
+
+TEST(Engine, streamsTheTextItReturnsAndTellsTheLedgerOnce) {
+    RunConfig config = demoRun("seven-lines.png", "triangles?", 48);
+    config.compareFull = true;
+    RecordingListener listener;
+    const RunResult result = loadEngine()->run(config, listener, {});
+    EXPECT_EQ(listener.policy, result.answer.text);
+    EXPECT_EQ(listener.full, result.fullAnswer.text);
+    ASSERT_EQ(listener.ledgers.size(), 1U);
+    EXPECT_EQ(listener.ledgers[0].keptTokens, result.ledger.keptTokens);
+    EXPECT_EQ(listener.notes, result.notes);
+    EXPECT_NE(std::find(listener.stages.begin(), listener.stages.end(), "Prefill"),
+              listener.stages.end());
+}
+
+// F124: what was recorded before the stop stays under the .part name.
+TEST(Engine, stopsWithin100MillisecondsAndKeepsTheRecording) {
+    const TemporaryFolder folder;
+    RunConfig config = demoRun("seven-lines.png", "triangles?", 48);
+    config.trace = folder.path() / "cut.ecokv.h5";
+    config.maxNewTokens = 1500;
+    config.temperature = 50; // rambles on
+    CancellationSource stop;
+    RecordingListener listener;
+    std::chrono::steady_clock::time_point stopped;
+    listener.onProgress = [&](const Progress& progress) {
+        if (progress.stage == "Answering" && progress.done == 2) {
+            stopped = std::chrono::steady_clock::now();
+            stop.cancel();
+        }
+    };
+    try {
+        loadEngine()->run(config, listener, stop.token());
+        FAIL() << "ran to its end";
+    } catch (const Error& error) {
+        EXPECT_EQ(error.kind(), ErrorKind::Cancelled);
+    }
+    const auto waited = std::chrono::steady_clock::now() - stopped;
+    EXPECT_LT(std::chrono::duration<double>(waited).count(), 0.1);
+    EXPECT_FALSE(std::filesystem::exists(config.trace));
+    EXPECT_TRUE(std::filesystem::exists(config.trace.string() + ".part"));
+}
+
+// F157: a model or picture that cannot be used is a sentence, and the engine goes on.
+TEST(Engine, goesOnAfterBadInput) {
+    const auto engine = loadEngine();
+    RunConfig noModel = demoRun("seven-lines.png", "triangles?", 48);
+    noModel.model = kResources; // a folder, but no model
+    RunConfig noPicture = demoRun("documents.json", "triangles?", 48);
+    for (const RunConfig& config : {noModel, noPicture}) {
+        try {
+            run(*engine, config);
+            FAIL() << "accepted " << config.model << " with " << config.images[0];
+        } catch (const Error& error) {
+            EXPECT_EQ(error.kind(), ErrorKind::BadInput) << error.what();
+        }
+    }
+    const RunResult result = run(*engine, demoRun("seven-lines.png", "triangles?", 48));
+    EXPECT_FALSE(result.answer.text.empty());
+}
+
+TEST(Engine, refusesImpossibleSettingsBeforeAnyWeightIsRead) {
+    const auto refused = [](const std::function<void(RunConfig&)>& change) {
+        RunConfig config = demoRun("seven-lines.png", "triangles?", 48);
+        change(config);
+        RecordingListener listener;
+        try {
+            loadEngine()->run(config, listener, {});
+        } catch (const Error& error) {
+            EXPECT_TRUE(listener.stages.empty()) << listener.stages.front();
+            return error.kind() == ErrorKind::Usage;
+        }
+        return false;
+    };
+    EXPECT_TRUE(refused([](RunConfig& c) { c.maxNewTokens = 0; }));
+    EXPECT_TRUE(refused([](RunConfig& c) { c.temperature = -1; }));
+    EXPECT_TRUE(refused([](RunConfig& c) { c.topP = 0; }));
+    EXPECT_TRUE(refused([](RunConfig& c) { c.threads = -1; }));
+    EXPECT_TRUE(refused([](RunConfig& c) { c.policy.budget = -5; }));
+    EXPECT_TRUE(refused([](RunConfig& c) { c.model.clear(); }));
+}
+
+TEST(Engine, aMissingEngineLibraryIsExplained) {
+    try {
+        loadEngine("/no/such/engine.so");
+        FAIL() << "loaded a library that is not there";
+    } catch (const Error& error) {
+        EXPECT_NE(error.message().find("/no/such/engine.so"), std::string::npos);
+        EXPECT_NE(error.advice().find("./run"), std::string::npos);
+    }
+}
+
+} // namespace ecokv::session
