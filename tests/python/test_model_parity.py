@@ -69,7 +69,8 @@ def test_demo_documents_give_the_same_ids_logits_and_answers(
 
 # --- tiny random checkpoints ----------------------------------------------------------------------
 
-RECIPES = {"grouped": (GROUPED, 64), "plain": (PLAIN, 65)}  # recipe, image tokens of a picture
+# recipe, image tokens of a picture
+RECIPES: dict[str, tuple[dict[str, Any], int]] = {"grouped": (GROUPED, 64), "plain": (PLAIN, 65)}
 
 
 @pytest.mark.parametrize("name", RECIPES)
