@@ -32,6 +32,7 @@ class Reader:
     def __init__(self, folder: Path) -> None:
         logging.set_verbosity_error()
         logging.disable_progress_bar()
+        torch.set_num_threads(1)  # its matrices are too small to share: two threads take longer
         self.model = LlavaForConditionalGeneration.from_pretrained(folder, dtype=torch.float32)
         self.model.eval()
         self.processor = LlavaProcessor.from_pretrained(folder)

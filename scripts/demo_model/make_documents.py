@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -43,7 +44,10 @@ class Sheet:
 
 # The first one is what a newcomer sees on the first start.
 SHEETS = (
-    Sheet("seven-lines.png", 607, 7, "Rich page: seven lines among shapes."),
+    Sheet(
+        "notice-board.png", 1282, 7, "Rich page: seven lines in all four inks among eight shapes."
+    ),
+    Sheet("seven-lines.png", 607, 7, "Seven lines, five of them close together."),
     Sheet("nine-lines.png", 209, 9, "Crowded: nine lines and shapes, hardest for a small budget."),
     Sheet("nine-lines-dense.png", 809, 9, "Crowded: nine lines among six shapes."),
     Sheet("eight-lines.png", 708, 8, "Crowded: eight lines, almost no shapes."),
@@ -67,6 +71,12 @@ def entry(sheet: Sheet, document: docs.Document) -> dict[str, object]:
             for question in document.questions()
         ],
     }
+
+
+def listing(entries: list[dict[str, object]]) -> str:
+    """documents.json, with one question to a line."""
+    text = json.dumps({"documents": entries}, indent=1)
+    return re.sub(r"\{\s+([^{}]+?)\s+\}", lambda found: f"{{{' '.join(found[1].split())}}}", text)
 
 
 def mistakes(reader: Reader, document: docs.Document) -> list[str]:
@@ -107,8 +117,7 @@ def main() -> None:
             raise SystemExit(f"{sheet.file}: {'; '.join(wrong)}")
         Image.fromarray(document.pixels).save(args.out / sheet.file, optimize=True)
         entries.append(entry(sheet, document))
-    text = json.dumps({"documents": entries}, indent=1)
-    (args.out / INDEX).write_text(text + "\n", encoding="utf-8")
+    (args.out / INDEX).write_text(listing(entries) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
