@@ -17,6 +17,11 @@ namespace {
 
 using Shape = std::vector<std::int64_t>;
 
+// Far beyond any model or prompt; a damaged file may claim more, and lists of that length would be
+// made before anything is read.
+constexpr std::int64_t kMostHeads = 1 << 16; ///< also layers and dimensions
+constexpr std::int64_t kMostTokens = 1 << 24;
+
 std::string describe(const Shape& shape) {
     return fmt::format("[{}]", fmt::join(shape, ", "));
 }
@@ -46,13 +51,18 @@ void checkSchema(hid_t file, FileSummary& summary) {
                               describe(shape), expected));
 }
 
-bool allPositive(const Shape& shape) {
-    return std::all_of(shape.begin(), shape.end(), [](std::int64_t size) { return size > 0; });
+/// [layer, head, row, dim] of sizes a trace can have.
+bool isPlausible(const Shape& shape) {
+    const auto within = [](std::int64_t size, std::int64_t most) {
+        return size > 0 && size <= most;
+    };
+    return shape.size() == 4 && within(shape[0], kMostHeads) && within(shape[1], kMostHeads) &&
+           within(shape[2], kMostTokens) && within(shape[3], kMostHeads);
 }
 
 void readKeysShape(hid_t file, Dimensions& d) {
     const Shape keys = shapeAt(file, "tensors/keys");
-    if (keys.size() != 4 || !allPositive(keys)) {
+    if (!isPlausible(keys)) {
         throwShape(file, "tensors/keys", keys, "[layer, kv_head, token, dim]");
     }
     d.layers = keys[0];
@@ -70,8 +80,8 @@ void readQueriesShape(hid_t file, FileSummary& summary) {
                                    "computed again from this file.");
         return;
     }
-    const bool fits = shape.size() == 4 && allPositive(shape) && shape[0] == d.layers &&
-                      shape[1] % d.kvHeads == 0 && shape[2] <= d.tokens && shape[3] == d.headDim;
+    const bool fits = isPlausible(shape) && shape[0] == d.layers && shape[1] % d.kvHeads == 0 &&
+                      shape[2] <= d.tokens && shape[3] == d.headDim;
     if (!fits) {
         throwShape(file, path, shape,
                    fmt::format("[{}, a multiple of {}, at most {}, {}]", d.layers, d.kvHeads,

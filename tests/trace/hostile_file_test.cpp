@@ -116,29 +116,35 @@ TEST(HostileFile, filesThatAreNotHdf5AreRefused) {
     EXPECT_THROW(TraceReader reader(folder / "absent.h5"), Error);
 }
 
-TEST(HostileFile, aShapeNoFileCouldHoldIsNotAllocated) {
-    const test::TemporaryFolder folder;
-    const std::int64_t huge = std::int64_t{1} << 40;
-    {
-        const LibraryLock lock;
-        const auto path = folder / "a.h5";
-        const Handle file(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT),
-                          H5Fclose);
-        createGroup(file.get(), "tensors");
-        for (const char* name : {"tensors/keys", "tensors/values", "tensors/window_queries"}) {
-            createDataset(file.get(), {.name = name,
-                                       .type = H5T_IEEE_F32LE,
-                                       .shape = {1, 1, huge, 8},
-                                       .chunk = {1, 1, 1024, 8},
-                                       .deflate = true});
-        }
-        createGroup(file.get(), "scores");
-        createDataset(file.get(), {.name = "scores/score",
+namespace {
+
+/// A file that claims tensors and scores of `tokens` tokens and holds none of them.
+void writeClaim(const fs::path& path, std::int64_t tokens) {
+    const LibraryLock lock;
+    const Handle file(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), H5Fclose);
+    createGroup(file.get(), "tensors");
+    createGroup(file.get(), "scores");
+    createGroup(file.get(), "prompt");
+    writeTextDataset(file.get(), "prompt/text", "nothing else");
+    for (const char* name : {"tensors/keys", "tensors/values", "tensors/window_queries"}) {
+        createDataset(file.get(), {.name = name,
                                    .type = H5T_IEEE_F32LE,
-                                   .shape = {1, 1, huge},
-                                   .chunk = {1, 1, 1024},
+                                   .shape = {1, 1, tokens, 4096},
+                                   .chunk = {1, 1, 16, 4096},
                                    .deflate = true});
     }
+    createDataset(file.get(), {.name = "scores/score",
+                               .type = H5T_IEEE_F32LE,
+                               .shape = {1, 1, tokens},
+                               .chunk = {1, 1, 1024},
+                               .deflate = true});
+}
+
+} // namespace
+
+TEST(HostileFile, aShapeItsBytesCannotHoldIsNotAllocated) {
+    const test::TemporaryFolder folder;
+    writeClaim(folder / "a.h5", 1 << 24); // 256 GiB of keys
     const TraceReader reader(folder / "a.h5");
     try {
         reader.keys(0, 0);
@@ -147,8 +153,20 @@ TEST(HostileFile, aShapeNoFileCouldHoldIsNotAllocated) {
         EXPECT_EQ(error.kind(), ErrorKind::BadInput);
         EXPECT_NE(error.message().find("claims"), std::string::npos) << error.message();
     }
-    EXPECT_THROW(reader.scores("score", 0, 0), Error);
-    EXPECT_THROW(reader.windowPositions(), Error);
+    EXPECT_THROW(reader.windowQueries(0, 0), Error);
+}
+
+TEST(HostileFile, aPromptBeyondAllSenseIsRefused) {
+    const test::TemporaryFolder folder;
+    writeClaim(folder / "a.h5", std::int64_t{1} << 40);
+    try {
+        const TraceReader reader(folder / "a.h5");
+        FAIL();
+    } catch (const Error& error) {
+        EXPECT_EQ(error.kind(), ErrorKind::BadInput);
+        EXPECT_NE(error.message().find("has shape [1, 1, 1099511627776, 4096]"), std::string::npos)
+            << error.message();
+    }
 }
 
 TEST(HostileFile, damagedBytesAreNeverACrash) {
