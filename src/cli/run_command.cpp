@@ -18,8 +18,9 @@ namespace {
 
 constexpr const char* kExamples =
     "Examples:\n"
-    "  ecokv run --model resources/demo-model --image resources/demo-documents/invoice.png \\\n"
-    "            --prompt \"ABC?\" --policy ecokv --budget 48 --trace out.ecokv.h5\n"
+    "  ecokv run --model resources/demo-model \\\n"
+    "            --image resources/demo-documents/notice-board.png --prompt \"ZXY?\" \\\n"
+    "            --policy ecokv --budget 48 --trace out.ecokv.h5\n"
     "  ecokv run --model DIR --image PIC --prompt \"What is the total?\" --policy full --json\n"
     "  ecokv run --model DIR --image PIC --prompt \"...\" --policy ecokv:alpha=0.7,window=16 \\\n"
     "            --budget 64 --with-full\n"
