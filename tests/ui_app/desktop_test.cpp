@@ -45,6 +45,21 @@ TEST_F(DesktopTest, oneClickOnRunFillsEveryPage) {
     EXPECT_TRUE(m_window->timeline()->logText().contains(u"The fake engine answered."_qs));
 }
 
+TEST_F(DesktopTest, aRunMovesNoDock) {
+    openDemo();
+    m_window->resize(1280, 800);
+    QTest::qWait(50);
+    const QRect before = m_window->runPanel()->geometry();
+    runButton()->setFocus();
+    QTest::mouseClick(runButton(), Qt::LeftButton);
+    ASSERT_TRUE(waitFor([&] { return m_bench->survival()->view().result != nullptr; }));
+    for (int page = MainWindow::RunPage; page <= MainWindow::TracePageIndex; ++page) {
+        m_window->showPage(static_cast<MainWindow::Page>(page));
+        QTest::qWait(20);
+        EXPECT_EQ(m_window->runPanel()->geometry(), before) << "page " << page;
+    }
+}
+
 TEST_F(DesktopTest, stopActsWithin100MsAndTheWindowRunsAgain) {
     m_behaviour->duration = std::chrono::milliseconds(800);
     m_behaviour->ignoresCancel = true;

@@ -74,6 +74,21 @@ TEST_F(DesktopTest, aCrashLosesNothing) {
     EXPECT_EQ(m_bench->state()->selection().layer, 3);
 }
 
+TEST_F(DesktopTest, theLastTraceIsOpenAgainAndAMissingOneIsNoError) {
+    runDemo();
+    QTest::qWait(600);
+    const auto path = m_bench->state()->document()->path;
+    open();
+    ASSERT_TRUE(waitFor([&] { return m_bench->state()->document() != nullptr; }));
+    EXPECT_EQ(m_bench->state()->document()->path, path);
+    EXPECT_EQ(m_window->answersPage()->fullAnswer(), u"407"_qs); // as the sample trace says
+    std::filesystem::remove(path);
+    open();
+    QTest::qWait(100);
+    EXPECT_EQ(m_bench->state()->document(), nullptr);
+    EXPECT_FALSE(m_window->errorBar()->isVisible());
+}
+
 TEST_F(DesktopTest, resetLayoutBringsDocksBack) {
     open();
     auto* inspector = m_window->findChild<QDockWidget*>(u"inspector"_qs);

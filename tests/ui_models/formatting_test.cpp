@@ -34,6 +34,7 @@ TEST(Formatting, sharesAndSeconds) {
     EXPECT_EQ(formatShare(0.173), u"17 %"_qs);
     EXPECT_EQ(formatShare(0.012), u"1.2 %"_qs);
     EXPECT_EQ(formatShare(0.0), u"0 %"_qs);
+    EXPECT_EQ(formatSeconds(0.0032), u"3.2 ms"_qs);
     EXPECT_EQ(formatSeconds(0.414), u"0.41 s"_qs);
     EXPECT_EQ(formatSeconds(12.4), u"12 s"_qs);
     EXPECT_EQ(formatSeconds(185.0), u"3 min 05 s"_qs);

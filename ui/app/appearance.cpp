@@ -37,7 +37,8 @@ QPushButton#runButton:disabled { background: %line; color: %muted; border-color:
 QDockWidget { font-weight: 600; }
 QDockWidget > QWidget { font-weight: 400; }
 QDockWidget::title { background: %window; padding: 5px 8px; border-bottom: 1px solid %line; }
-QTabWidget::pane { border: 0; border-top: 1px solid %line; }
+QTabWidget::pane { border: 0; }
+QTabBar { qproperty-drawBase: 0; }
 QTabBar::tab { padding: 6px 14px; color: %muted; background: transparent; border: 0;
                border-bottom: 2px solid transparent; }
 QTabBar::tab:selected { color: %text; border-bottom: 2px solid %accent; font-weight: 600; }
@@ -45,6 +46,8 @@ QTabBar::tab:hover { color: %text; }
 QTabBar::tab:focus { color: %text; border-bottom: 2px dashed %accent; }
 QHeaderView::section { background: %window; color: %muted; border: 0;
                        border-bottom: 1px solid %line; padding: 4px 8px; }
+QTableCornerButton::section { background: %window; border: 0;
+                              border-bottom: 1px solid %line; }
 QTableView, QTreeView, QListView, QPlainTextEdit { border: 1px solid %line; border-radius: 4px; }
 QMainWindow::separator { background: %line; width: 1px; height: 1px; }
 QProgressBar { border: 1px solid %line; border-radius: 4px; background: %window; height: 12px;

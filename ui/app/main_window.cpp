@@ -17,6 +17,7 @@
 #include "ui/pages/trace_page.h"
 
 #include <QDockWidget>
+#include <QFileInfo>
 #include <QTabWidget>
 #include <QVBoxLayout>
 
@@ -27,6 +28,7 @@ namespace {
 constexpr QSize kFirstSize(1280, 800);
 constexpr int kRunWidth = 300, kInspectorWidth = 240, kTimelineHeight = 110;
 const char* const kMetricSetting = "heads/metric";
+const char* const kTraceSetting = "window/trace";
 const char* const kPageSetting = "window/page";
 
 } // namespace
@@ -184,6 +186,9 @@ void MainWindow::remember() {
     settings->setLayout(saveGeometry(), saveState());
     settings->setRunConfig(m_run->config());
     settings->setValue(QLatin1String(kMetricSetting), m_heads->metric());
+    if (const DocumentPtr& document = m_bench->state()->document()) {
+        settings->setValue(QLatin1String(kTraceSetting), fromPath(document->path));
+    }
     settings->setValue(QLatin1String(kPageSetting), QString::number(m_pages->currentIndex()));
 }
 
@@ -200,7 +205,15 @@ void MainWindow::start(const QStringList& paths) {
     if (opensTrace) {
         showPage(SurvivalPageIndex);
     } else if (!opensModel && !m_firstStart) {
+        reopenLastTrace();
         describeModel(m_run->modelPicker()->folder());
+    }
+}
+
+void MainWindow::reopenLastTrace() {
+    const QString trace = m_bench->settings()->value(QLatin1String(kTraceSetting), {});
+    if (QFileInfo::exists(trace)) {
+        m_bench->files()->openTrace(trace);
     }
 }
 

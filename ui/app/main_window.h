@@ -72,6 +72,7 @@ private:
     void connectPages();
     void restore();
     void remember();
+    void reopenLastTrace();
     void describeModel(const QString& folder);
     void showCatalogue(const DemoCatalogue& catalogue);
     void showDocument();

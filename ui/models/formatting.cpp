@@ -67,6 +67,9 @@ QString formatSeconds(double seconds) {
     if (std::isnan(seconds) || seconds < 0.0) {
         return kDash;
     }
+    if (seconds < 0.0995) {
+        return QStringLiteral("%1 ms").arg(QString::number(1e3 * seconds, 'g', 2));
+    }
     if (seconds < 10.0) {
         return QStringLiteral("%1 s").arg(QString::number(seconds, 'f', seconds < 1.0 ? 2 : 1));
     }

@@ -16,7 +16,7 @@ QString formatNumber(double value);
 QString formatBytes(std::uint64_t bytes);
 /// 0.173 -> "17 %"; "–" for NaN.
 QString formatShare(double share);
-/// "0.4 s", "12 s", "3 min 05 s".
+/// "3.2 ms", "0.41 s", "12 s", "3 min 05 s".
 QString formatSeconds(double seconds);
 /// 1900000 -> "1.9 M".
 QString formatCount(std::int64_t count);

@@ -83,7 +83,7 @@ QString patchBox(const trace::PromptRecord& prompt, qint64 token) {
     const auto pixel = [&](std::size_t i) {
         return QString::number(std::lround(static_cast<double>((*box)[i])));
     };
-    return translated("%1,%2 – %3,%4 px").arg(pixel(0), pixel(1), pixel(2), pixel(3));
+    return translated("%1,%2–%3,%4").arg(pixel(0), pixel(1), pixel(2), pixel(3));
 }
 
 QString tokenIdText(const trace::PromptRecord& prompt, qint64 token) {
@@ -144,7 +144,7 @@ void addToken(std::vector<InspectorRow>& rows, const InspectorInput& input) {
     rows.push_back({translated("Text"), tokenText(prompt, input.token)});
     rows.push_back({translated("Kind"), tokenKind(prompt, input.token)});
     rows.push_back({translated("Vocabulary id"), tokenIdText(prompt, input.token)});
-    rows.push_back({translated("Patch"), patchBox(prompt, input.token)});
+    rows.push_back({translated("Patch, px"), patchBox(prompt, input.token)});
     rows.push_back({translated("Importance"), number(&analysis::ScatterPoint::importance)});
     rows.push_back({translated("Diversity"), number(&analysis::ScatterPoint::diversity)});
     rows.push_back({translated("Score"), number(&analysis::ScatterPoint::score)});

@@ -55,9 +55,9 @@ QWidget* AnswersPage::makeContent() {
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(8);
     layout->addWidget(m_question);
-    layout->addLayout(panes, 1);
+    layout->addLayout(panes, 2);
     layout->addWidget(m_comparison);
-    layout->addWidget(m_ledger, 2);
+    layout->addWidget(m_ledger, 5);
     layout->addWidget(m_facts);
     layout->addWidget(m_notes);
     return content;
@@ -167,9 +167,10 @@ void AnswersPage::judge(AnswerPane* pane) {
 void AnswersPage::showFacts(const RunSummary& summary) {
     QStringList facts;
     for (const auto& [label, value] : summary.facts) {
-        facts << label + u' ' + value;
+        QString fact = label + u' ' + value;
+        facts << fact.replace(u' ', QChar::Nbsp); // lines break between facts only
     }
-    m_facts->setText(facts.join(QStringLiteral("   ·   ")));
+    m_facts->setText(facts.join(QChar(QChar::Nbsp) + QStringLiteral("· ")));
     m_notes->setText(summary.notes.join(u'\n'));
     m_notes->setVisible(!summary.notes.isEmpty());
 }

@@ -42,6 +42,7 @@ LedgerView::LedgerView(QWidget* parent)
 void LedgerView::setUpTable() {
     m_table->setModel(m_model);
     m_table->verticalHeader()->show();
+    m_table->setCornerButtonEnabled(false);
     m_table->horizontalHeader()->setSectionResizeMode(QHeaderView::Stretch);
     m_table->horizontalHeader()->setDefaultAlignment(Qt::AlignRight | Qt::AlignVCenter);
     m_table->setAccessibleName(tr("Tokens kept by each KV head"));
@@ -50,17 +51,15 @@ void LedgerView::setUpTable() {
 void LedgerView::showSummary(const RunSummary& summary) {
     showLedger(summary.ledger, summary.imageTokens);
     m_prompt->setValue(QString::number(summary.promptTokens),
-                       summary.imageTokens > 0
-                           ? tr("prompt tokens, %1 of images").arg(summary.imageTokens)
-                           : QString());
+                       summary.imageTokens > 0 ? tr("tokens, %1 of images").arg(summary.imageTokens)
+                                               : QString());
 }
 
 void LedgerView::showLedger(const session::Ledger& ledger, std::int64_t imageTokens) {
     m_model->setLedger(ledger);
     const LedgerFigures figures = ledgerFigures(ledger);
     m_prompt->setValue(QString::number(ledger.promptTokens),
-                       imageTokens > 0 ? tr("prompt tokens, %1 of images").arg(imageTokens)
-                                       : QString());
+                       imageTokens > 0 ? tr("tokens, %1 of images").arg(imageTokens) : QString());
     const bool uneven = figures.fewest != figures.most;
     m_kept->setValue(uneven ? tr("%1 to %2").arg(figures.fewest).arg(figures.most)
                             : formatNumber(figures.meanKept),

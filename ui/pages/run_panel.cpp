@@ -241,8 +241,17 @@ QString RunPanel::obstacle() const {
 }
 
 void RunPanel::setRunning(bool running) {
+    // The focus goes where the next key makes sense, not to a stranger when a button is disabled.
+    const bool hadFocus = m_run->hasFocus() || m_stop->hasFocus();
     m_running = running;
+    m_stop->setEnabled(true);
+    if (hadFocus && running) {
+        m_stop->setFocus();
+    }
     updateState();
+    if (hadFocus && !running) {
+        m_run->setFocus();
+    }
 }
 
 void RunPanel::updateState() {
@@ -250,6 +259,9 @@ void RunPanel::updateState() {
     m_obstacle->setText(why);
     m_obstacle->setVisible(!why.isEmpty());
     m_run->setEnabled(!m_running && why.isEmpty());
+    if (m_run->isEnabled() && m_stop->hasFocus()) {
+        m_run->setFocus();
+    }
     m_stop->setEnabled(m_running);
     m_model->setEnabled(!m_running);
     const QString answer = expectedAnswer();

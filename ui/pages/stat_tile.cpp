@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/pages/stat_tile.h"
 
-#include <QLabel>
+#include "ui/pages/elided_label.h"
+
 #include <QVBoxLayout>
 
 namespace ecokv::ui {
 
 StatTile::StatTile(const QString& name, QWidget* parent)
-    : QFrame(parent), m_value(new QLabel(QStringLiteral("–"))), m_name(new QLabel(name)),
+    : QFrame(parent), m_value(new ElidedLabel(QStringLiteral("–"))), m_name(new ElidedLabel(name)),
       m_title(name) {
     setProperty("role", QStringLiteral("tile"));
     m_value->setProperty("role", QStringLiteral("number"));
@@ -21,9 +22,8 @@ StatTile::StatTile(const QString& name, QWidget* parent)
 }
 
 void StatTile::setValue(const QString& value, const QString& detail) {
-    m_value->setText(value);
-    m_name->setText(detail.isEmpty() ? m_title : detail);
-    m_name->setToolTip(detail.isEmpty() ? QString() : m_title);
+    m_value->setFullText(value);
+    m_name->setFullText(detail.isEmpty() ? m_title : detail);
     setAccessibleName(m_title + QStringLiteral(": ") + value);
 }
 

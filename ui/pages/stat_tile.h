@@ -1,12 +1,13 @@
 #pragma once
 // SPDX-License-Identifier: GPL-3.0-or-later
-// One number with its name below it; a row of them sums a page up.
+// One number with its name below it; a row of them sums a page up. Its width never depends on its
+// text, so that nothing moves when numbers change.
 
 #include <QFrame>
 
-class QLabel;
-
 namespace ecokv::ui {
+
+class ElidedLabel;
 
 class StatTile : public QFrame {
     Q_OBJECT
@@ -16,8 +17,8 @@ public:
     void setValue(const QString& value, const QString& detail = {});
 
 private:
-    QLabel* m_value;
-    QLabel* m_name;
+    ElidedLabel* m_value;
+    ElidedLabel* m_name;
     QString m_title;
 };
 

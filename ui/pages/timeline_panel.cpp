@@ -58,7 +58,7 @@ void TimelinePanel::showProgress(const ProgressView& progress) {
 
 void TimelinePanel::end(const QString& sentence) {
     m_bar->setRange(0, 100);
-    m_bar->setValue(0);
+    m_bar->reset(); // empty and without a number
     m_sentence->setText(sentence);
     log(sentence);
 }
