@@ -15,11 +15,9 @@ namespace ecokv::ui {
 
 LedgerView::LedgerView(QWidget* parent)
     : QWidget(parent), m_model(new LedgerModel(this)), m_table(makeTable()),
-      m_prompt(new StatTile(tr("tokens in the prompt"))),
-      m_kept(new StatTile(tr("tokens kept per head"))),
-      m_protected(new StatTile(tr("of them protected"))),
-      m_bytes(new StatTile(tr("stored in the cache"))),
-      m_saved(new StatTile(tr("of the cache saved"))) {
+      m_prompt(new StatTile(tr("prompt tokens"))), m_kept(new StatTile(tr("kept per head"))),
+      m_protected(new StatTile(tr("protected"))), m_bytes(new StatTile(tr("cache bytes"))),
+      m_saved(new StatTile(tr("cache saved"))) {
     m_protected->setToolTip(tr("Sinks at the start and recent tokens at the end, always kept."));
     m_bytes->setToolTip(tr("Bytes of keys and values that are really stored after the prefill."));
     auto* tiles = new QHBoxLayout;
@@ -51,7 +49,7 @@ void LedgerView::setUpTable() {
 void LedgerView::showSummary(const RunSummary& summary) {
     showLedger(summary.ledger, summary.imageTokens);
     m_prompt->setValue(QString::number(summary.promptTokens),
-                       summary.imageTokens > 0 ? tr("tokens, %1 of images").arg(summary.imageTokens)
+                       summary.imageTokens > 0 ? tr("tokens, %1 image").arg(summary.imageTokens)
                                                : QString());
 }
 
@@ -59,16 +57,15 @@ void LedgerView::showLedger(const session::Ledger& ledger, std::int64_t imageTok
     m_model->setLedger(ledger);
     const LedgerFigures figures = ledgerFigures(ledger);
     m_prompt->setValue(QString::number(ledger.promptTokens),
-                       imageTokens > 0 ? tr("tokens, %1 of images").arg(imageTokens) : QString());
+                       imageTokens > 0 ? tr("tokens, %1 image").arg(imageTokens) : QString());
     const bool uneven = figures.fewest != figures.most;
     m_kept->setValue(uneven ? tr("%1 to %2").arg(figures.fewest).arg(figures.most)
                             : formatNumber(figures.meanKept),
-                     tr("kept per head, %1").arg(formatShare(figures.keptShare)));
+                     tr("per head (%1)").arg(formatShare(figures.keptShare)));
     m_protected->setValue(QString::number(ledger.protectedTokens));
     m_bytes->setValue(ledger.keptBytes > 0 ? formatBytes(ledger.keptBytes) : QStringLiteral("–"),
-                      ledger.fullBytes > 0
-                          ? tr("cache, of %1 full").arg(formatBytes(ledger.fullBytes))
-                          : QString());
+                      ledger.fullBytes > 0 ? tr("of %1 full").arg(formatBytes(ledger.fullBytes))
+                                           : QString());
     m_saved->setValue(formatShare(figures.savedShare));
 }
 

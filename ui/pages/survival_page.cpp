@@ -115,9 +115,9 @@ void SurvivalPage::setUpControls() {
 
 QWidget* SurvivalPage::makeTiles() {
     m_scope = new StatTile(tr("shown"));
-    m_kept = new StatTile(tr("tokens survive"));
-    m_keptImage = new StatTile(tr("image tokens survive"));
-    m_keptText = new StatTile(tr("text tokens survive"));
+    m_kept = new StatTile(tr("tokens"));
+    m_keptImage = new StatTile(tr("image tokens"));
+    m_keptText = new StatTile(tr("text tokens"));
     auto* tiles = new QWidget;
     auto* layout = new QHBoxLayout(tiles);
     layout->setContentsMargins(0, 0, 0, 0);
@@ -196,7 +196,7 @@ void SurvivalPage::showCounts() {
     const auto show = [&](StatTile* tile, std::int64_t kept, std::int64_t all,
                           const QString& word) {
         tile->setValue(tr("%1 of %2").arg(kept).arg(all),
-                       tr("%1 survive, %2").arg(word, formatShare(ratio(kept, all))));
+                       tr("%1 (%2)").arg(word, formatShare(ratio(kept, all))));
     };
     m_scope->setValue(result.heads == 1 ? tr("1 head") : tr("%1 heads").arg(result.heads),
                       describeScope(view.query));
