@@ -108,7 +108,8 @@ void addPolicyOptions(CLI::App& run, RunOptions& o) {
 }
 
 void addMachineOptions(CLI::App& run, RunOptions& o) {
-    run.add_option("--threads", o.config.threads, "CPU threads; 0 = all cores")
+    run.add_option("--threads", o.config.threads,
+                   "CPU threads; 0 = one for small models, else all cores")
         ->capture_default_str();
     run.add_option("--dtype", o.dtype, "Compute type: auto, f32, bf16")
         ->check(CLI::IsMember({"auto", "f32", "bf16"}))
@@ -149,7 +150,7 @@ session::RunConfig finishConfig(const CLI::App& run, const RunOptions& o) {
 
 void printForPeople(const session::RunResult& result) {
     fmt::print("\n\n{}", ledgerText(result.ledger));
-    fmt::print("Prompt {} tokens ({} of pictures), policy {}, {} on {} with {} threads\n",
+    fmt::print("Prompt {} tokens ({} of pictures), policy {}, {} on {} with {} thread(s)\n",
                result.promptTokens, result.imageTokens, result.policy, result.dtype, result.device,
                result.threads);
     fmt::print("Load {:.2f} s, prefill {:.2f} s (scoring {:.3f} s), {:.1f} tokens/s\n",

@@ -25,6 +25,7 @@ public:
     const ModelInfo& info() const override { return m_info; }
     cache::CacheShape cacheShape() const override;
     DType computeDType() const override { return m_dtype; }
+    int threads() const override { return m_threads; }
     std::vector<TokenId> endTokens() const override { return m_endTokens; }
 
     Prompt prepare(const PromptRequest& request) const override;

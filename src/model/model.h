@@ -23,7 +23,7 @@ enum class ComputeDType : std::uint8_t { Auto, F32, BF16 };
 struct LoadOptions {
     Device device;
     ComputeDType dtype = ComputeDType::Auto; ///< Auto: f32 on CPU for small models, else as stored
-    int threads = 0;                         ///< 0 = all cores
+    int threads = 0;                         ///< 0 = one for small models, else all cores
     ProgressSink progress;
     CancellationToken cancel;
 };
@@ -41,6 +41,7 @@ public:
     virtual const ModelInfo& info() const = 0;
     virtual cache::CacheShape cacheShape() const = 0;
     virtual DType computeDType() const = 0;
+    virtual int threads() const = 0; ///< LibTorch runs on
     virtual std::vector<TokenId> endTokens() const = 0;
 
     virtual Prompt prepare(const PromptRequest& request) const = 0;

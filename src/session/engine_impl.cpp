@@ -174,9 +174,7 @@ RunResult EngineImpl::run(const RunConfig& config, RunListener& listener,
     result.device = onGpu ? kernels::cudaReport().deviceName : "cpu";
     result.backend = onGpu ? "cuda" : "cpu";
     result.dtype = dtypeName(m_model->computeDType());
-    result.threads = config.threads > 0
-                         ? config.threads
-                         : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+    result.threads = m_model->threads();
     return Runner(*m_model, config, listener, cancel).run(std::move(result));
 }
 

@@ -29,7 +29,7 @@ struct RunConfig {
     bool compareFull = false; ///< also answer from the full cache, from the same prefill
     DeviceChoice device = DeviceChoice::Auto;
     DTypeChoice dtype = DTypeChoice::Auto;
-    int threads = 0;                ///< 0 = all cores
+    int threads = 0;                ///< 0 = one for small models, else all cores
     std::filesystem::path trace;    ///< empty = no trace
     std::int64_t recordWindow = 64; ///< query rows recorded (at least the observation window)
     bool recordValues = true;

@@ -264,6 +264,14 @@ TEST_F(ModelRun, aRunInAnotherThreadGivesTheSameLogits) {
     EXPECT_EQ(here, there);
 }
 
+/// What is recorded is what was used: one thread for a model this small, unless told otherwise.
+TEST_F(ModelRun, saysHowManyThreadsItRunsOn) {
+    EXPECT_EQ(s_model->threads(), 1);
+    LoadOptions options;
+    options.threads = 2;
+    EXPECT_EQ(Model::open(kModel, options)->threads(), 2);
+}
+
 /// The document says JQH:397 (resources/demo-documents/documents.json).
 TEST_F(ModelRun, readsTheValueOffTheDemoDocument) {
     const Prompt prompt = s_model->prepare({"JQH?", {kPicture}});

@@ -20,6 +20,7 @@ public:
     const model::ModelInfo& info() const override { return m_info; }
     cache::CacheShape cacheShape() const override { return {1, 1, 2, DType::F32, {}}; }
     DType computeDType() const override { return DType::F32; }
+    int threads() const override { return 1; }
     std::vector<TokenId> endTokens() const override { return {kEnd}; }
     model::Prompt prepare(const model::PromptRequest&) const override { return {}; }
 
