@@ -24,7 +24,7 @@ MAY_INCLUDE = {
     "src/cli": {"base", "session", "trace", "analysis"},
     "analysis": {"base", "trace", "policy", "kernels"},
     "ui/models": {"base", "session", "analysis"},
-    "ui/workers": {"base", "session", "analysis", "ui/models"},
+    "ui/workers": {"base", "session", "analysis", "ui/models", "ui/plots"},  # figures are built off the GUI thread
     "ui/plots": {"base", "session", "analysis"},
     "ui/pages": {"base", "session", "analysis", "ui/models", "ui/workers", "ui/plots"},
     "ui/app": {"base", "session", "analysis", "ui/models", "ui/workers", "ui/plots", "ui/pages"},

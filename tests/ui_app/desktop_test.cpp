@@ -21,11 +21,14 @@ namespace ecokv::ui::test {
 TEST_F(DesktopTest, firstStartIsReadyToRunTheDemo) {
     openDemo();
     const session::RunConfig config = m_window->runPanel()->config();
+    const DemoCatalogue catalogue =
+        loadDemoCatalogue(QStringLiteral(ECOKV_SOURCE_DIR "/resources"));
+    const DemoDocument& first = catalogue.documents.front();
     EXPECT_EQ(config.model.filename(), "demo-model");
     ASSERT_EQ(config.images.size(), 1U);
-    EXPECT_EQ(config.images[0].filename(), "seven-lines.png");
-    EXPECT_EQ(config.prompt, "QRH?");
-    EXPECT_EQ(m_window->runPanel()->expectedAnswer(), u"031"_qs);
+    EXPECT_EQ(fromPath(config.images[0]), first.picture);
+    EXPECT_EQ(config.prompt, first.questions.front().question.toStdString());
+    EXPECT_EQ(m_window->runPanel()->expectedAnswer(), first.questions.front().answer);
     EXPECT_TRUE(m_window->answersPage()->isEmpty());
 }
 

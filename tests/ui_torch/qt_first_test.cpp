@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// clang-format off: the order is what is tested
+// The order of the headers is what is tested.
+// clang-format off
 #include <QObject>
 #include <QString>
 #include <QWidget>
