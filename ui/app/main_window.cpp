@@ -26,6 +26,7 @@ namespace ecokv::ui {
 namespace {
 
 constexpr QSize kFirstSize(1280, 800);
+constexpr int kShowOpeningAfterMs = 200;
 constexpr int kRunWidth = 300, kInspectorWidth = 240, kTimelineHeight = 110;
 const char* const kMetricSetting = "heads/metric";
 const char* const kTraceSetting = "window/trace";
@@ -95,6 +96,8 @@ void MainWindow::setUpDocks() {
     addDock(QStringLiteral("run"), tr("Run"), m_run, Qt::LeftDockWidgetArea);
     addDock(QStringLiteral("inspector"), tr("Inspector"), inspector, Qt::RightDockWidgetArea);
     addDock(QStringLiteral("timeline"), tr("Timeline"), m_timeline, Qt::BottomDockWidgetArea);
+    m_openingTimer.setSingleShot(true);
+    m_openingTimer.setInterval(kShowOpeningAfterMs);
     resize(kFirstSize);
     resetLayout();
 }
@@ -146,6 +149,10 @@ void MainWindow::connectRuns() {
 void MainWindow::connectPages() {
     connect(m_bench, &Workbench::failed, this, &MainWindow::announce);
     connect(m_bench, &Workbench::said, m_timeline, &TimelinePanel::log);
+    connect(m_bench->files(), &FileJobs::openingStarted, &m_openingTimer,
+            qOverload<>(&QTimer::start));
+    connect(m_bench->files(), &FileJobs::openingEnded, &m_openingTimer, &QTimer::stop);
+    connect(&m_openingTimer, &QTimer::timeout, this, &MainWindow::showOpening);
     connect(m_bench, &Workbench::saving, this, &MainWindow::remember);
     connect(m_bench->state(), &AppState::documentChanged, this, &MainWindow::showDocument);
     connect(m_bench->state(), &AppState::policyChanged, this, &MainWindow::showDocument);
@@ -246,10 +253,6 @@ void MainWindow::requestRun() {
         return;
     }
     m_bench->run(m_run->config());
-}
-
-void MainWindow::requestStop() {
-    m_bench->runs()->stop();
 }
 
 void MainWindow::showResult(const RunResultPtr& result) {

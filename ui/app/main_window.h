@@ -76,6 +76,7 @@ private:
     void describeModel(const QString& folder);
     void showCatalogue(const DemoCatalogue& catalogue);
     void showDocument();
+    void showOpening();
     void showResult(const RunResultPtr& result);
     void endRun(const QString& sentence);
     void announce(const JobFailure& failure);
@@ -92,6 +93,7 @@ private:
     TracePage* m_trace;
     QList<QDockWidget*> m_docks;
     WindowActions* m_actions;
+    QTimer m_openingTimer; ///< shows that a trace is being opened if it takes long
     bool m_firstStart = false;
     bool m_viewsOnly = false; ///< started on a trace: the engine waits for the first run
 };

@@ -2,6 +2,7 @@
 // The window's files: open and save dialogs, drops, and closing. Its layout is in main_window.cpp.
 #include "ui/app/main_window.h"
 #include "ui/models/paths.h"
+#include "ui/pages/timeline_panel.h"
 
 #include <QCloseEvent>
 #include <QDragEnterEvent>
@@ -43,6 +44,19 @@ void MainWindow::exportFigure(const FigurePtr& figure) {
         path += filter.section(u'*', 1).section(u')', 0, 0); // ".png" of "PNG picture (*.png)"
     }
     m_bench->files()->exportFigure(figure, path, {});
+}
+
+void MainWindow::requestStop() {
+    m_bench->runs()->stop();
+    m_bench->files()->cancelOpening();
+}
+
+void MainWindow::showOpening() {
+    const QString name = QFileInfo(m_bench->files()->openingPath()).fileName();
+    m_timeline->begin(tr("Opening %1… (Esc stops)").arg(name));
+    connect(
+        m_bench->files(), &FileJobs::openingEnded, m_timeline,
+        [this] { m_timeline->end(tr("Ready.")); }, Qt::SingleShotConnection);
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {

@@ -4,6 +4,8 @@
 #include "ui/models/formatting.h"
 #include "ui/models/paths.h"
 
+#include <QFileInfo>
+
 namespace ecokv::ui {
 
 namespace {
@@ -59,7 +61,7 @@ void Workbench::connectFiles() {
         for (const std::string& problem : document->problems) {
             Q_EMIT said(QString::fromStdString(problem));
         }
-        Q_EMIT said(tr("Opened %1.").arg(path));
+        Q_EMIT said(tr("Opened %1.").arg(QFileInfo(path).fileName()));
         saveSoon();
     });
     connect(&m_files, &FileJobs::traceFailed, this, [this](const QString& path) {

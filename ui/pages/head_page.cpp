@@ -75,8 +75,8 @@ void HeadPage::setUpControls() {
 
 QWidget* HeadPage::makeTiles() {
     m_redundancy = new StatTile(tr("redundancy"));
-    m_cosine = new StatTile(tr("redundancy, cosine"));
-    m_euclid = new StatTile(tr("redundancy, Euclid"));
+    m_cosine = new StatTile(tr("… by cosine"));
+    m_euclid = new StatTile(tr("… by Euclid"));
     m_anisotropy = new StatTile(tr("anisotropy"));
     m_correlation = new StatTile(tr("rank correlation"));
     m_correlation->setToolTip(

@@ -15,6 +15,8 @@ FileJobs::FileJobs(QObject* parent)
         Q_EMIT traceFailed(m_openingPath, failure);
         Q_EMIT failed(failure);
     });
+    connect(&m_opening, &JobRunner::started, this, &FileJobs::openingStarted);
+    connect(&m_opening, &JobRunner::finished, this, &FileJobs::openingEnded);
     connect(&m_writing, &JobRunner::failed, this, &FileJobs::failed);
     connect(&m_catalogue, &JobRunner::failed, this, &FileJobs::failed);
 }
@@ -25,6 +27,10 @@ void FileJobs::openTrace(const QString& path) {
         tr("Opening %1").arg(QFileInfo(path).fileName()),
         [path](const CancellationToken&) { return analysis::openTrace(toPath(path)); },
         [this](const DocumentPtr& document) { Q_EMIT traceOpened(document); });
+}
+
+void FileJobs::cancelOpening() {
+    m_opening.cancel();
 }
 
 void FileJobs::saveTrace(const DocumentPtr& document, const QString& path) {

@@ -17,12 +17,17 @@ public:
     explicit FileJobs(QObject* parent = nullptr);
 
     void openTrace(const QString& path);
+    void cancelOpening();
+    bool isOpening() const { return m_opening.isBusy(); }
+    QString openingPath() const { return m_openingPath; }
     void saveTrace(const DocumentPtr& document, const QString& path);
     void exportFigure(const FigurePtr& figure, const QString& path, const ExportOptions& options);
     void loadCatalogue(const QString& resources);
 
 Q_SIGNALS:
     void traceOpened(const ecokv::ui::DocumentPtr& document);
+    void openingStarted();
+    void openingEnded(); ///< opened, failed or cancelled
     void traceFailed(const QString& path, const ecokv::ui::JobFailure& failure);
     void catalogueLoaded(const ecokv::ui::DemoCatalogue& catalogue);
     void written(const QString& path);
