@@ -189,7 +189,7 @@ TEST(Checkpoint, takesShardNamesFromTheIndexOnly) { // F084
     EXPECT_EQ(checkpoint.parameters(), 2);
     EXPECT_EQ(checkpoint.storedDType(), DType::F32);
     EXPECT_EQ(checkpoint.tensors().size(), 2U);
-    EXPECT_EQ(*checkpoint.require("b").view().as<float>(), 2.0F);
+    EXPECT_EQ(std::memcmp(checkpoint.require("b").view().data, floats({2.0F}).data(), 4), 0);
 }
 
 TEST(Checkpoint, neverLeavesItsFolder) { // F085

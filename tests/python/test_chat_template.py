@@ -183,7 +183,8 @@ def test_several_named_templates_without_a_default_are_refused(tmp_path: Path) -
 def test_demo_template_renders_as_transformers_does() -> None:
     """The template the demo model ships."""
     tokenizer = AutoTokenizer.from_pretrained(DEMO_MODEL)
-    expected = tokenizer.apply_chat_template([{"role": "user", "content": [{"type": "image"}, {"type": "text", "text": "ABC?"}]}],
-                                             tokenize=False, add_generation_prompt=True)
+    content = [{"type": "image"}, {"type": "text", "text": "ABC?"}]
+    chat: list[Any] = [{"role": "user", "content": content}]
+    expected = tokenizer.apply_chat_template(chat, tokenize=False, add_generation_prompt=True)
     result = probe("chat", DEMO_MODEL, stdin=[{"role": "user", "text": "ABC?", "images": 1}])
     assert result["text"] == expected == "<s><image>\nQ: ABC?\nA: "

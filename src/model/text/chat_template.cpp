@@ -4,8 +4,6 @@
 #include "base/error.h"
 #include "model/jinja/template.h"
 
-#include <array>
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

@@ -25,8 +25,9 @@ struct StoredTensor {
     std::int64_t numel() const;
     /// The dtype we compute with, or nothing for a known dtype without a counterpart (F64, F8...).
     std::optional<DType> dtype() const;
-    /// Read-only view, whatever TensorView's void* allows. Throws Error{BadInput} naming tensor and
-    /// dtype if there is no counterpart or the rank exceeds 4.
+    /// Read-only view, whatever TensorView's void* allows; as aligned as the file's header leaves
+    /// it, so copy bytes rather than read through typed pointers. Throws Error{BadInput} naming
+    /// tensor and dtype if there is no counterpart or the rank exceeds 4.
     TensorView view() const;
     /// "BF16 [128, 96]"
     std::string describe() const;
