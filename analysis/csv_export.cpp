@@ -96,4 +96,14 @@ std::string scatterCsv(const TraceDocument& document, const HeadScatter& scatter
     return csv;
 }
 
+std::string tokenSeriesCsv(const TraceDocument& document, const TokenSeries& series) {
+    std::string csv = firstLine(document) + "token,text,kind,importance,diversity,score,kept\n";
+    for (std::size_t token = 0; token < series.kept.size(); ++token) {
+        csv += fmt::format("{},{},{},{},{}\n", tokenCells(document, token),
+                           csvCell(series.importance[token]), csvCell(series.diversity[token]),
+                           csvCell(series.score[token]), static_cast<int>(series.kept[token]));
+    }
+    return csv;
+}
+
 } // namespace ecokv::analysis

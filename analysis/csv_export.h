@@ -5,6 +5,7 @@
 
 #include "analysis/head_scatter.h"
 #include "analysis/survival.h"
+#include "analysis/token_series.h"
 #include "analysis/trace_document.h"
 
 #include <string>
@@ -20,5 +21,7 @@ std::string policyMetricCsv(const TraceDocument& document, const std::string& po
 std::string survivalCsv(const TraceDocument& document, const SurvivalQuery& query);
 /// token,text,kind,importance,diversity,score,kept
 std::string scatterCsv(const TraceDocument& document, const HeadScatter& scatter);
+/// token,text,kind,importance,diversity,score,kept: every token, protected ones with empty scores
+std::string tokenSeriesCsv(const TraceDocument& document, const TokenSeries& series);
 
 } // namespace ecokv::analysis
