@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <QFileInfo>
+#include <QImage>
 #include <QProcess>
 
 #include <fstream>
@@ -69,6 +70,21 @@ TEST(Program, rendersARecipeWithoutADisplayF142) {
                     fromPath(trace), u"--out"_qs, fromPath(folder / "out")});
     EXPECT_EQ(outcome.code, 0) << outcome.err.toStdString();
     EXPECT_TRUE(QFileInfo::exists(fromPath(folder / "out" / "map.png")));
+}
+
+TEST(Program, picturesEveryPageOfATrace) {
+    const ecokv::test::TemporaryFolder folder;
+    const auto trace = ecokv::test::writeSampleTrace(folder / "sample.ecokv.h5");
+    const QString out = fromPath(folder / "shots");
+    const Outcome outcome = runProgram({u"--screenshot"_qs, out, fromPath(trace)});
+    EXPECT_EQ(outcome.code, 0) << outcome.err.toStdString();
+    for (const char* page : {"run", "heads", "head", "survival", "trace"}) {
+        for (const char* look : {"", "-dark"}) {
+            const QImage picture(
+                QStringLiteral("%1/%2%3.png").arg(out, QLatin1String(page), QLatin1String(look)));
+            EXPECT_EQ(picture.size(), QSize(1280, 800)) << page << look;
+        }
+    }
 }
 
 TEST(Program, brokenTraceIsExitCode3WithASentence) {

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "ui/app/command_line.h"
+#include "ui/app/guarded_application.h"
 #include "ui/app/main_window.h"
 #include "ui/app/screenshot_tour.h"
 #include "ui/app/startup_clock.h"
@@ -66,7 +67,7 @@ WorkbenchOptions workbenchOptions(const CommandLine& commandLine) {
     return options;
 }
 
-int showWindow(QApplication& application, const CommandLine& commandLine) {
+int showWindow(GuardedApplication& application, const CommandLine& commandLine) {
     const QPalette system = QApplication::palette();
     Workbench bench(workbenchOptions(commandLine));
     applyAppearance(
@@ -78,6 +79,8 @@ int showWindow(QApplication& application, const CommandLine& commandLine) {
                      [&application, system](Appearance appearance) {
                          applyAppearance(application, appearance, system);
                      });
+    QObject::connect(&application, &GuardedApplication::exceptionCaught, &window,
+                     &MainWindow::announce);
     StartupClock clock(&window, commandLine.startupTime);
     QObject::connect(&clock, &StartupClock::firstFrameShown, &window,
                      [&] { window.start(commandLine.paths); });
@@ -92,7 +95,7 @@ int takeScreenshots(QApplication& application, const CommandLine& commandLine) {
 }
 
 int runWithWidgets(int& argc, char** argv, const CommandLine& commandLine) {
-    QApplication application(argc, argv);
+    GuardedApplication application(argc, argv);
     std::setlocale(LC_NUMERIC, "C"); // Qt took the user's; files are locale-free (F155)
     QGuiApplication::setDesktopFileName(QStringLiteral("ecokv-lens"));
     QApplication::setWindowIcon(QIcon(QStringLiteral(":/icons/ecokv-lens.svg")));

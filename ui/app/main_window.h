@@ -49,6 +49,7 @@ public:
     void saveTraceAs();
     void exportFigure(const FigurePtr& figure);
     void resetLayout();
+    void announce(const JobFailure& failure);
 
 Q_SIGNALS:
     void appearanceRequested(ecokv::ui::Appearance appearance);
@@ -79,7 +80,6 @@ private:
     void showOpening();
     void showResult(const RunResultPtr& result);
     void endRun(const QString& sentence);
-    void announce(const JobFailure& failure);
 
     Workbench* m_bench;
     RunPanel* m_run;

@@ -168,13 +168,12 @@ void HeadsPage::showSummary(const HeadMapFigure& figure) {
     const MetricSummary summary = summarise(figure.data().values);
     const auto place = [&](int cell, const QString& word) {
         const int kvHeads = figure.data().kvHeads;
-        return cell < 0
-                   ? word
-                   : tr("%1, layer %2 head %3").arg(word).arg(cell / kvHeads).arg(cell % kvHeads);
+        return cell < 0 ? word
+                        : tr("%1 (L%2 H%3)").arg(word).arg(cell / kvHeads).arg(cell % kvHeads);
     };
     m_lowest->setValue(formatNumber(summary.minimum), place(summary.minimumIndex, tr("lowest")));
     m_highest->setValue(formatNumber(summary.maximum), place(summary.maximumIndex, tr("highest")));
-    m_median->setValue(formatNumber(summary.median), tr("median of %1 heads").arg(summary.finite));
+    m_median->setValue(formatNumber(summary.median), tr("median of %1").arg(summary.finite));
     m_mean->setValue(formatNumber(summary.mean),
                      summary.missing > 0 ? tr("mean, %1 not measured").arg(summary.missing)
                                          : QString());
@@ -189,9 +188,8 @@ void HeadsPage::showSelection() {
         return;
     }
     const float value = figure->value({selection.layer, selection.kvHead});
-    m_selected->setValue(
-        formatNumber(static_cast<double>(value)),
-        tr("selected, layer %1 head %2").arg(selection.layer).arg(selection.kvHead));
+    m_selected->setValue(formatNumber(static_cast<double>(value)),
+                         tr("selected (L%1 H%2)").arg(selection.layer).arg(selection.kvHead));
     const QModelIndex row = m_sorted->mapFromSource(
         m_model->index(m_model->rowOf(selection.layer, selection.kvHead), 0));
     m_table->setCurrentIndex(row);
