@@ -9,6 +9,7 @@
 #include "ui/pages/survival_page.h"
 #include "ui/pages/trace_page.h"
 #include "ui/plots/scatter_plot.h"
+#include "ui/plots/score_strip_plot.h"
 #include "ui/plots/survival_image.h"
 #include "ui/plots/token_text.h"
 
@@ -126,6 +127,18 @@ TEST_F(LinkedViewsTest, diversityIsChosenOnTheHeadPage) {
     diversity->setCurrentIndex(diversity->findText(u"Euclid"_qs));
     EXPECT_EQ(m_bench->head()->diversity(), analysis::DiversityKind::Euclid);
     ASSERT_TRUE(waitFor([&] { return m_bench->head()->view().scatter != before; }));
+}
+
+TEST_F(LinkedViewsTest, scoresAlongThePromptAreAnotherView) {
+    auto* strip = headPage()->findChild<ScoreStripPlot*>();
+    ASSERT_NE(strip, nullptr);
+    EXPECT_NE(strip->figure(), nullptr);
+    m_window->showPage(MainWindow::HeadPageIndex);
+    EXPECT_FALSE(strip->isVisible());
+    headPage()->findChild<QComboBox*>(u"headView"_qs)->setCurrentIndex(1);
+    EXPECT_TRUE(strip->isVisible());
+    Q_EMIT strip->tokenSelected(7);
+    EXPECT_EQ(inspected(u"Position"_qs), u"7"_qs);
 }
 
 TEST_F(LinkedViewsTest, allLayersMakesTheLayerSliderIdle) {

@@ -78,7 +78,7 @@ TEST(Program, picturesEveryPageOfATrace) {
     const QString out = fromPath(folder / "shots");
     const Outcome outcome = runProgram({u"--screenshot"_qs, out, fromPath(trace)});
     EXPECT_EQ(outcome.code, 0) << outcome.err.toStdString();
-    for (const char* page : {"run", "heads", "head", "survival", "trace"}) {
+    for (const char* page : {"run", "heads", "head", "scores", "survival", "trace"}) {
         for (const char* look : {"", "-dark"}) {
             const QImage picture(
                 QStringLiteral("%1/%2%3.png").arg(out, QLatin1String(page), QLatin1String(look)));

@@ -41,6 +41,9 @@ TEST_F(LoaderTest, headFollowsTheSelectionToItsLastPlace) {
     EXPECT_FLOAT_EQ(scatter.points[5].importance, ecokv::test::sampleImportance(3, 1, 5));
     EXPECT_EQ(scatter.points[5].kept, ecokv::test::sampleKept("0", 3, 1, 5));
     EXPECT_TRUE(loader.view().figure);
+    ASSERT_TRUE(loader.view().strip);
+    EXPECT_FLOAT_EQ(loader.view().strip->series.importance[5],
+                    ecokv::test::sampleImportance(3, 1, 5));
 }
 
 TEST_F(LoaderTest, closingTheTraceEmptiesTheHead) {

@@ -5,6 +5,7 @@
 #include "ui/pages/run_panel.h"
 
 #include <QApplication>
+#include <QComboBox>
 #include <QDir>
 #include <QTemporaryDir>
 
@@ -18,7 +19,20 @@ namespace {
 constexpr QSize kSize(1280, 800);
 constexpr int kSettleMs = 1200; ///< figures arrive from workers within this time
 constexpr int kGiveUpMs = 180'000;
-const char* const kPageNames[] = {"run", "heads", "head", "survival", "trace"};
+
+struct Shot {
+    const char* name;
+    MainWindow::Page page;
+    int headView; ///< 0 scatter, 1 along the prompt
+};
+constexpr Shot kShots[] = {
+    {"run", MainWindow::RunPage, 0},
+    {"heads", MainWindow::HeadsPageIndex, 0},
+    {"head", MainWindow::HeadPageIndex, 0},
+    {"scores", MainWindow::HeadPageIndex, 1},
+    {"survival", MainWindow::SurvivalPageIndex, 0},
+    {"trace", MainWindow::TracePageIndex, 0},
+};
 
 class Tour : public QObject {
 public:
@@ -49,19 +63,21 @@ public:
 
 private:
     void showNext() {
-        const int pages = static_cast<int>(std::size(kPageNames));
-        if (m_step == 2 * pages) {
+        const std::size_t shots = std::size(kShots);
+        if (m_step == 2 * shots) {
             QApplication::exit(0);
             return;
         }
-        const bool dark = m_step >= pages;
+        const bool dark = m_step >= shots;
+        const Shot& shot = kShots[m_step % shots];
         applyAppearance(m_application, dark ? Appearance::Dark : Appearance::Light, QPalette());
         if (m_step == 0) {
             selectInterestingToken();
         }
-        m_window.showPage(static_cast<MainWindow::Page>(m_step % pages));
-        QTimer::singleShot(kSettleMs / 2, this, [this, pages, dark] {
-            const QString name = QLatin1String(kPageNames[m_step % pages]);
+        m_window.showPage(shot.page);
+        m_window.findChild<QComboBox*>(QStringLiteral("headView"))->setCurrentIndex(shot.headView);
+        QTimer::singleShot(kSettleMs / 2, this, [this, &shot, dark] {
+            const QString name = QLatin1String(shot.name);
             savePicture(dark ? name + QStringLiteral("-dark") : name);
             ++m_step;
             showNext();
@@ -95,7 +111,7 @@ private:
     MainWindow& m_window;
     Workbench& m_bench;
     ScreenshotOptions m_options;
-    int m_step = 0;
+    std::size_t m_step = 0;
 };
 
 } // namespace

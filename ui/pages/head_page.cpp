@@ -9,6 +9,7 @@
 #include "ui/pages/stat_tile.h"
 #include "ui/pages/token_table.h"
 #include "ui/plots/scatter_plot.h"
+#include "ui/plots/score_strip_plot.h"
 
 #include <QCheckBox>
 #include <QComboBox>
@@ -24,7 +25,9 @@ HeadPage::HeadPage(AppState* state, HeadLoader* loader, QWidget* parent)
     : QWidget(parent), m_state(state), m_loader(loader), m_stack(new QStackedWidget),
       m_diversity(new QComboBox), m_logarithmic(new QCheckBox(tr("Lo&g importance"))),
       m_plot(new ScatterPlot), m_model(new TokenTableModel(this)),
-      m_table(makeTokenTable(m_model, state)), m_panel(new PlotPanel(m_plot, m_table)) {
+      m_table(makeTokenTable(m_model, state)), m_panel(new PlotPanel(m_plot, m_table)),
+      m_strip(new ScoreStripPlot),
+      m_stripPanel(new PlotPanel(m_strip, makeTokenTable(m_model, state))), m_view(new QComboBox) {
     auto* empty = new EmptyState(
         {tr("What does one head keep, and why?"),
          tr("Run a prompt or open a trace: every token becomes a point, right if the question "
@@ -45,14 +48,34 @@ QWidget* HeadPage::makeContent() {
     setUpControls();
     m_plot->setAccessibleName(tr("Importance against diversity"));
     m_plot->setEmptyText(tr("This trace holds no policy, so no scores to draw."));
+    m_strip->setAccessibleName(tr("Scores along the prompt"));
+    m_strip->setEmptyText(tr("This trace holds no policy, so no scores to draw."));
+    auto* views = new QStackedWidget;
+    views->addWidget(m_panel);
+    views->addWidget(m_stripPanel);
     auto* content = new QWidget;
     auto* layout = new QVBoxLayout(content);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(8);
-    layout->addWidget(new HeadSelector(m_state));
-    layout->addWidget(m_panel, 1);
+    layout->addWidget(makeTopRow(views));
+    layout->addWidget(views, 1);
     layout->addWidget(makeTiles());
     return content;
+}
+
+QWidget* HeadPage::makeTopRow(QStackedWidget* views) {
+    m_view->addItem(tr("Scatter"));
+    m_view->addItem(tr("Along prompt"));
+    m_view->setAccessibleName(tr("View of the head"));
+    m_view->setObjectName(QStringLiteral("headView"));
+    m_view->setToolTip(tr("The same scores as a scatter, or token by token along the prompt"));
+    connect(m_view, &QComboBox::currentIndexChanged, views, &QStackedWidget::setCurrentIndex);
+    auto* row = new QWidget;
+    auto* layout = new QHBoxLayout(row);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->addWidget(new HeadSelector(m_state), 1);
+    layout->addWidget(m_view);
+    return row;
 }
 
 void HeadPage::setUpControls() {
@@ -98,7 +121,12 @@ void HeadPage::connectTokens() {
     connect(m_plot, &ScatterPlot::tokenSelected, m_state, &AppState::selectToken);
     connect(m_state, &AppState::tokenHovered, m_plot, &ScatterPlot::setHoveredToken);
     connect(m_state, &AppState::tokenSelected, m_plot, &ScatterPlot::setSelectedToken);
+    connect(m_strip, &ScoreStripPlot::tokenHovered, m_state, &AppState::hoverToken);
+    connect(m_strip, &ScoreStripPlot::tokenSelected, m_state, &AppState::selectToken);
+    connect(m_state, &AppState::tokenHovered, m_strip, &ScoreStripPlot::setHoveredToken);
+    connect(m_state, &AppState::tokenSelected, m_strip, &ScoreStripPlot::setSelectedToken);
     connect(m_panel, &PlotPanel::exportRequested, this, &HeadPage::exportRequested);
+    connect(m_stripPanel, &PlotPanel::exportRequested, this, &HeadPage::exportRequested);
 }
 
 void HeadPage::showDocument() {
@@ -111,6 +139,8 @@ void HeadPage::showHead() {
     const HeadView& view = m_loader->view();
     m_plot->setFigure(view.figure);
     m_plot->setSelectedToken(m_state->selectedToken());
+    m_strip->setData(view.strip);
+    m_strip->setSelectedToken(m_state->selectedToken());
     m_model->setScatter(view.scatter);
     if (!view.scatter) {
         for (StatTile* tile : {m_redundancy, m_cosine, m_euclid, m_anisotropy, m_correlation}) {

@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What do this head's keys look like? Importance against diversity of its tokens with the survivors
-// marked, the head's numbers, and its tokens as a table.
+// marked, or the same scores along the prompt; the head's numbers, and its tokens as a table.
 
 #include "ui/plots/figure.h"
 #include "ui/workers/head_loader.h"
@@ -17,6 +17,7 @@ namespace ecokv::ui {
 
 class PlotPanel;
 class ScatterPlot;
+class ScoreStripPlot;
 class StatTile;
 class TokenTableModel;
 
@@ -33,6 +34,7 @@ Q_SIGNALS:
 private:
     QWidget* makeContent();
     QWidget* makeTiles();
+    QWidget* makeTopRow(QStackedWidget* views);
     void setUpControls();
     void connectTokens();
     void showDocument();
@@ -47,6 +49,9 @@ private:
     TokenTableModel* m_model;
     QTableView* m_table;
     PlotPanel* m_panel;
+    ScoreStripPlot* m_strip;
+    PlotPanel* m_stripPanel;
+    QComboBox* m_view;
     StatTile* m_redundancy;
     StatTile* m_cosine;
     StatTile* m_euclid;

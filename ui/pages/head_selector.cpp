@@ -12,7 +12,9 @@ namespace ecokv::ui {
 
 namespace {
 
-constexpr int kSliderWidth = 96;
+constexpr int kSliderWidth = 72;
+constexpr int kPolicyWidth = 240;
+constexpr int kPolicyLetters = 12; // shown at least; the rest is elided
 
 } // namespace
 
@@ -25,7 +27,7 @@ HeadSelector::HeadSelector(AppState* state, QWidget* parent) : QWidget(parent), 
     m_head = makeAxis(tr("KV &head"), tr("KV head of the layer, from 0 (Alt+Left, Alt+Right)"));
     layout->addSpacing(10);
     setUpPolicies();
-    layout->addStretch(1);
+    layout->addStretch(0);
     connectAxis(m_layer);
     connectAxis(m_head);
     connect(state, &AppState::documentChanged, this, &HeadSelector::refreshPolicies);
@@ -55,7 +57,10 @@ void HeadSelector::setUpPolicies() {
     m_policyLabel = new QLabel(tr("Polic&y"));
     m_policies = new QComboBox;
     m_policies->setToolTip(tr("The trace holds several policies; this one is shown."));
-    m_policies->setSizeAdjustPolicy(QComboBox::AdjustToContents);
+    m_policies->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+    m_policies->setMinimumContentsLength(kPolicyLetters);
+    m_policies->setMaximumWidth(kPolicyWidth);
+    m_policies->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
     m_policyLabel->setBuddy(m_policies);
     layout()->addWidget(m_policyLabel);
     layout()->addWidget(m_policies);

@@ -44,7 +44,10 @@ void HeadLoader::reload() {
             auto scatter = std::make_shared<const analysis::HeadScatter>(
                 analysis::headScatter(*document, selection.policyId.toStdString(), selection.layer,
                                       selection.kvHead, kind));
-            return HeadView{selection, scatter, scatterFigure(document, *scatter, logX)};
+            auto strip = std::make_shared<const ScoreStripData>(ScoreStripData{
+                document, analysis::tokenSeries(*document, selection.policyId.toStdString(),
+                                                selection.layer, selection.kvHead)});
+            return HeadView{selection, scatter, scatterFigure(document, *scatter, logX), strip};
         },
         [this](HeadView view) { show(std::move(view)); });
 }

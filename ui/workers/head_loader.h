@@ -6,6 +6,7 @@
 #include "analysis/head_scatter.h"
 #include "ui/models/app_state.h"
 #include "ui/plots/scatter_figure.h"
+#include "ui/plots/score_strip_plot.h"
 #include "ui/workers/job_runner.h"
 
 namespace ecokv::ui {
@@ -14,6 +15,7 @@ struct HeadView {
     HeadSelection selection;
     std::shared_ptr<const analysis::HeadScatter> scatter; ///< null: nothing to show
     std::shared_ptr<const ScatterFigure> figure;
+    std::shared_ptr<const ScoreStripData> strip; ///< the same scores along the prompt
 };
 
 class HeadLoader : public QObject {
