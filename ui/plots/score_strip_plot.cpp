@@ -249,9 +249,7 @@ void ScoreStripPlot::resizeEvent(QResizeEvent*) {
 }
 
 void ScoreStripPlot::themeChanged() {
-    QPalette colors = m_readout->palette();
-    colors.setColor(QPalette::WindowText, theme().text);
-    m_readout->setPalette(colors);
+    // Its colour is the palette's own: one set here would not survive a new style sheet.
     m_readout->setFont(theme().font(TextRole::Label));
     m_canvas->setTheme(theme());
 }
