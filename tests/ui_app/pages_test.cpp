@@ -5,6 +5,7 @@
 #include "ui/pages/plot_panel.h"
 #include "ui/pages/survival_page.h"
 #include "ui/plots/head_map_plot.h"
+#include "ui/plots/score_strip_plot.h"
 
 #include <QClipboard>
 #include <QComboBox>
@@ -102,6 +103,19 @@ TEST_F(PagesTest, hoveredTokenIsInspected) {
     EXPECT_EQ(position(), u"9"_qs);
     m_bench->state()->hoverToken(-1);
     EXPECT_EQ(position(), u"–"_qs);
+}
+
+TEST_F(PagesTest, theStripOfScoresIsLinkedBothWays) {
+    auto* strip = m_window->findChild<ScoreStripPlot*>();
+    ASSERT_NE(strip, nullptr);
+    EXPECT_EQ(strip->visibleTokens(), std::pair(-0.5, 29.5));
+    Q_EMIT strip->tokenSelected(9);
+    EXPECT_EQ(m_bench->state()->selectedToken(), 9);
+    m_bench->state()->hoverToken(4);
+    m_bench->state()->selectHead(1, 0);
+    // Importance 0.01 * (1 + (28 + 5) % 30) of layer 1; 4 + 1 is no multiple of 3: evicted.
+    ASSERT_TRUE(waitFor([&] { return strip->describe(4).contains(u"importance 0.04 "_qs); }));
+    EXPECT_TRUE(strip->describe(4).endsWith(u"evicted"_qs));
 }
 
 TEST_F(PagesTest, noTextIsClippedAt1280x800) {

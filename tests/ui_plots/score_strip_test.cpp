@@ -213,6 +213,8 @@ TEST_F(ScoreStripOfSample, followsADarkPalette) {
     EXPECT_EQ(before, Theme::light().background);
     EXPECT_EQ(dark.pixelColor(2, 2), Theme::night().background);
     EXPECT_EQ(shown(canvasOf(m_plot)).pixelColor(0, 0), Theme::night().background);
+    // The line above the panels is bright now.
+    EXPECT_GT(countNear(dark, QRect(12, 4, 300, 16), Theme::night().text, 30), 50);
 }
 
 TEST_F(ScoreStripOfSample, exportsFromAWorkerInEveryFormat) {

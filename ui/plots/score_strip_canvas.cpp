@@ -17,10 +17,12 @@ enum Row { Importance, Diversity, Score, Kept };
 constexpr int kRugHeight = 13;
 constexpr int kTickDistance = 90;     ///< pixels between labels of the token axis
 constexpr int kLabelDistance = 15;    ///< pixels between labels of a value axis
-constexpr int kAroundPanels = 70;     ///< pixels of the rug, the token axis and the gaps
+constexpr int kAroundPanels = 85;     ///< pixels of the rug, the token axis and the gaps
 constexpr double kLanePadding = 0.35; ///< of a decade, around the zeros of a logarithmic axis
 constexpr double kLeastTokens = 8;    ///< no closer zoom
-constexpr double kRowGap = 5;
+constexpr int kRowGap = 8;
+constexpr int kTopMargin = 14;       ///< names of the pictures
+constexpr int kLabelledHeight = 190; ///< from here on the token axis says what it is
 
 /// Ticks and labels of ui/plots/axis_ticks.h, which are free of the locale.
 class StripTicker : public QCPAxisTicker {
@@ -85,7 +87,7 @@ QColor translucent(QColor color, double alpha) {
 
 ScoreStripCanvas::ScoreStripCanvas(QWidget* parent) : QCustomPlot(parent) {
     plotLayout()->clear();
-    plotLayout()->setRowSpacing(static_cast<int>(kRowGap));
+    plotLayout()->setRowSpacing(kRowGap);
     setAntialiasedElements(QCP::aePlottables | QCP::aeItems | QCP::aeScatters);
     setInteractions(QCP::iRangeDrag | QCP::iRangeZoom);
     auto* margins = new QCPMarginGroup(this);
@@ -94,6 +96,8 @@ ScoreStripCanvas::ScoreStripCanvas(QWidget* parent) : QCustomPlot(parent) {
         setUpPanel(row, margins);
     }
     setUpRug();
+    plotLayout()->setRowStretchFactor(Importance, 1.3); // its margin counts as its height
+    connect(this, &QCustomPlot::beforeReplot, this, [this] { nameAxis(); });
     connect(this, &QCustomPlot::afterLayout, this, [this] { refill(); });
     setTheme(m_theme);
 }
@@ -105,7 +109,7 @@ void ScoreStripCanvas::setUpPanel(int row, QCPMarginGroup* margins) {
     const bool isLast = row == Kept;
     panel.rect->setAutoMargins(isLast ? QCP::msLeft | QCP::msBottom : QCP::msLeft);
     const int right = static_cast<int>(textWidth(m_theme, TextRole::Label, tr("importance"))) + 14;
-    panel.rect->setMargins(QMargins(0, row == Importance ? 8 : 0, right, 0));
+    panel.rect->setMargins(QMargins(0, row == Importance ? kTopMargin : 0, right, 0));
     panel.rect->setMarginGroup(QCP::msLeft, margins);
     panel.rect->setMinimumSize(50, 24);
     panel.rect->setRangeDrag(Qt::Horizontal);
@@ -164,11 +168,17 @@ void ScoreStripCanvas::setUpRug() {
     height->setTickLabels(false);
     height->grid()->setVisible(false);
     rug.kept->setLineStyle(QCPGraph::lsImpulse);
-    rug.rect->axis(QCPAxis::atBottom)->setLabel(tr("token position"));
     m_panels[Importance].name->setText(tr("importance"));
     m_panels[Diversity].name->setText(tr("diversity"));
     m_panels[Score].name->setText(tr("score"));
     rug.name->setText(tr("kept"));
+}
+
+/// A low strip leaves the space to the panels.
+void ScoreStripCanvas::nameAxis() {
+    m_panels[Kept]
+        .rect->axis(QCPAxis::atBottom)
+        ->setLabel(viewport().height() >= kLabelledHeight ? tr("token position") : QString());
 }
 
 void ScoreStripCanvas::setTheme(const Theme& theme) {
@@ -257,9 +267,8 @@ void ScoreStripCanvas::setUpImages() {
         }
         auto* name = new QCPItemText(this);
         name->setText(tr("image %1").arg(m_data->series.images[i].image + 1));
-        name->setPositionAlignment(Qt::AlignLeft | Qt::AlignTop);
-        name->setPadding(QMargins(4, 1, 0, 0));
-        name->setClipAxisRect(m_panels[Importance].rect);
+        name->setPositionAlignment(Qt::AlignLeft | Qt::AlignBottom);
+        name->setClipToAxisRect(false);
         name->position->setParentAnchor(m_panels[Importance].images.back()->topLeft);
         m_imageNames.push_back(name);
     }
@@ -324,14 +333,15 @@ void ScoreStripCanvas::scaleValues(int row) {
     axis->setTicker(makeTicker([this, isLog](double from, double to) {
         // Panels share the height; their own is known only after the ticks.
         const int height = (viewport().height() - kAroundPanels) / 3;
+        const double distance = kLabelDistance * (to - from) / std::max(height, 1);
         if (!isLog) {
-            return linearTicks(from, to, std::clamp(height / 35, 2, 5));
+            return thinned(linearTicks(from, to, std::clamp(height / 35, 2, 5)), distance);
         }
         auto ticks = logTicks(m_hasLane ? m_zeroLane + kLanePadding : from, to, 3);
         if (m_hasLane) {
             ticks.insert(ticks.begin(), {m_zeroLane, QStringLiteral("0")});
         }
-        return thinned(std::move(ticks), kLabelDistance * (to - from) / std::max(height, 1));
+        return thinned(std::move(ticks), distance);
     }));
 }
 
@@ -466,6 +476,8 @@ QPicture ScoreStripCanvas::record(const std::shared_ptr<const ScoreStripData>& d
     canvas.setRange(view.first, view.last);
     canvas.m_view.selected = view.selected;
     canvas.placeMarks();
+    canvas.setViewport(QRect(QPoint(), size));
+    canvas.nameAxis();
     QPicture picture;
     QCPPainter painter(&picture);
     painter.setMode(QCPPainter::pmVectorized);

@@ -55,6 +55,7 @@ private:
     void setUpPanel(int row, QCPMarginGroup* margins);
     void setUpMarks(Panel& panel);
     void setUpRug();
+    void nameAxis();
     void setUpImages();
     void scaleValues(int row);
     void refill();

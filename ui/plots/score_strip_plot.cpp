@@ -9,7 +9,6 @@
 
 #include <QHelpEvent>
 #include <QKeyEvent>
-#include <QLabel>
 #include <QMenu>
 #include <QToolTip>
 #include <QVBoxLayout>
@@ -22,6 +21,7 @@ namespace {
 
 constexpr double kZoomStep = 1.25;
 constexpr double kPanStep = 0.1; ///< of the visible width
+constexpr int kMargin = 5, kSideMargin = 12;
 constexpr double kDragFrom = 4.0;
 
 QString valueText(float value) {
@@ -32,17 +32,13 @@ QString valueText(float value) {
 } // namespace
 
 ScoreStripPlot::ScoreStripPlot(QWidget* parent)
-    : FigureWidget(parent), m_readout(new QLabel), m_canvas(new ScoreStripCanvas) {
+    : FigureWidget(parent), m_canvas(new ScoreStripCanvas) {
     setFocusPolicy(Qt::StrongFocus);
     setAccessibleName(tr("Scores along the prompt"));
-    m_readout->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed);
-    m_readout->setTextFormat(Qt::PlainText);
-    m_readout->setAttribute(Qt::WA_TransparentForMouseEvents);
     auto* layout = new QVBoxLayout(this);
-    layout->setContentsMargins(12, 6, 12, 6);
-    layout->setSpacing(0);
-    layout->addWidget(m_readout);
-    layout->addWidget(m_canvas, 1);
+    const int top = kMargin + static_cast<int>(std::ceil(textHeight(theme(), TextRole::Label)));
+    layout->setContentsMargins(kSideMargin, top, kSideMargin, kMargin);
+    layout->addWidget(m_canvas);
     setUpMouse();
     themeChanged();
     setData(nullptr);
@@ -70,7 +66,6 @@ void ScoreStripPlot::setData(std::shared_ptr<const ScoreStripData> data) {
     m_hovered = -1;
     m_canvas->setData(m_data);
     m_canvas->setVisible(m_data != nullptr);
-    m_readout->setVisible(m_data != nullptr);
     m_canvas->mark(m_selected, m_hovered);
     showReadout();
     update();
@@ -122,12 +117,11 @@ void ScoreStripPlot::showReadout() {
     const qint64 token = m_hovered >= 0 ? m_hovered : m_selected;
     const QString text = describe(token);
     const auto kept = std::count(m_data->series.kept.begin(), m_data->series.kept.end(), 1);
-    const QString shown =
+    m_readout =
         !text.isEmpty()
             ? text
             : tr("Scores along the prompt: %1 of %2 tokens kept").arg(kept).arg(m_canvas->tokens());
-    m_readout->setText(
-        m_readout->fontMetrics().elidedText(shown, Qt::ElideRight, std::max(width() - 24, 50)));
+    update();
 }
 
 void ScoreStripPlot::setSelectedToken(qint64 token) {
@@ -239,18 +233,15 @@ void ScoreStripPlot::paintEvent(QPaintEvent*) {
     QPainter painter(this);
     if (m_data) {
         painter.fillRect(rect(), theme().background);
+        const QRectF line(kSideMargin, kMargin, width() - 2 * kSideMargin,
+                          textHeight(theme(), TextRole::Label));
+        drawText(painter, theme(), line, m_readout, {TextRole::Label, theme().text});
     } else {
         paintBase(painter);
     }
 }
 
-void ScoreStripPlot::resizeEvent(QResizeEvent*) {
-    showReadout();
-}
-
 void ScoreStripPlot::themeChanged() {
-    // Its colour is the palette's own: one set here would not survive a new style sheet.
-    m_readout->setFont(theme().font(TextRole::Label));
     m_canvas->setTheme(theme());
 }
 

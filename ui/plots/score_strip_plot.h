@@ -11,8 +11,6 @@
 #include <memory>
 #include <utility>
 
-class QLabel;
-
 namespace ecokv::ui {
 
 class ScoreStripCanvas;
@@ -49,7 +47,6 @@ Q_SIGNALS:
 
 protected:
     void paintEvent(QPaintEvent* event) override;
-    void resizeEvent(QResizeEvent* event) override;
     void keyPressEvent(QKeyEvent* event) override;
     void leaveEvent(QEvent* event) override;
     bool event(QEvent* event) override;
@@ -66,7 +63,7 @@ private:
     void showReadout();
 
     std::shared_ptr<const ScoreStripData> m_data;
-    QLabel* m_readout;
+    QString m_readout; ///< line above the panels
     ScoreStripCanvas* m_canvas;
     qint64 m_selected = -1, m_hovered = -1;
     QPointF m_pressed;
