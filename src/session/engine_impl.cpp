@@ -30,6 +30,11 @@ std::string grouped(std::int64_t value) {
     return text;
 }
 
+/// More threads than cores only slow a run down (field case F164); 0 stays "choose for me".
+int usableThreads(int asked) {
+    return std::min(asked, static_cast<int>(std::max(1U, std::thread::hardware_concurrency())));
+}
+
 /// What the loaded model depends on; a change means loading again.
 struct ModelKey {
     std::filesystem::path folder;
@@ -150,13 +155,13 @@ double EngineImpl::load(const RunConfig& config, RunListener& listener,
                         const CancellationToken& cancel) {
     const auto start = std::chrono::steady_clock::now();
     const ModelKey key{std::filesystem::weakly_canonical(config.model), chooseDevice(config.device),
-                       config.dtype, config.threads};
+                       config.dtype, usableThreads(config.threads)};
     if (!m_model || !(key == m_key)) {
         m_model.reset(); // the old weights go before the new ones come
         model::LoadOptions options;
         options.device = key.device;
         options.dtype = computeDType(config.dtype);
-        options.threads = config.threads;
+        options.threads = key.threads;
         options.progress = [&listener](const Progress& progress) { listener.progress(progress); };
         options.cancel = cancel;
         m_model = model::Model::open(key.folder, options);
@@ -169,6 +174,13 @@ RunResult EngineImpl::run(const RunConfig& config, RunListener& listener,
                           const CancellationToken& cancel) {
     checkRunConfig(config);
     RunResult result;
+    if (usableThreads(config.threads) < config.threads) {
+        result.notes.push_back(fmt::format("{} threads were asked for; this machine has {} cores, "
+                                           "so {} are used.",
+                                           config.threads, usableThreads(config.threads),
+                                           usableThreads(config.threads)));
+        listener.note(result.notes.back());
+    }
     result.timings.loadSeconds = load(config, listener, cancel);
     const bool onGpu = m_key.device.kind == DeviceKind::Cuda;
     result.device = onGpu ? kernels::cudaReport().deviceName : "cpu";

@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace ecokv::session {
@@ -146,6 +147,18 @@ TEST(Engine, goesOnAfterBadInput) {
     }
     const RunResult result = run(*engine, demoRun("seven-lines.png", "triangles?", 48));
     EXPECT_FALSE(result.answer.text.empty());
+}
+
+// F164: a load of threads beyond the cores is not started.
+TEST(Engine, usesNoMoreThreadsThanCoresAndSaysSo) {
+    RunConfig config = demoRun("one-line.png", "circles?", 24);
+    config.threads = 100000;
+    RecordingListener listener;
+    const RunResult result = loadEngine()->run(config, listener, {});
+    EXPECT_EQ(result.threads, static_cast<int>(std::thread::hardware_concurrency()));
+    ASSERT_FALSE(listener.notes.empty());
+    EXPECT_NE(listener.notes.front().find("100000 threads"), std::string::npos);
+    EXPECT_EQ(listener.notes, result.notes);
 }
 
 TEST(Engine, refusesImpossibleSettingsBeforeAnyWeightIsRead) {
