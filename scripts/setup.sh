@@ -54,9 +54,10 @@ missing_packages() {
 }
 
 system_nvcc_is_enough() {
-    local version
-    command -v nvcc >/dev/null || return 1
-    version=$(nvcc --version | sed -n 's/.*release \([0-9]*\)\.\([0-9]*\).*/\1 \2/p')
+    local nvcc version
+    nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
+    [ -x "$nvcc" ] || return 1
+    version=$("$nvcc" --version | sed -n 's/.*release \([0-9]*\)\.\([0-9]*\).*/\1 \2/p')
     # 12.8 is the oldest release the kernels are built with
     awk -v v="$version" 'BEGIN { split(v, p, " "); exit !(p[1] > 12 || (p[1] == 12 && p[2] >= 8)) }'
 }

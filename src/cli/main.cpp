@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
+#include <cstdio>
 #include <exception>
 
 namespace {
@@ -44,6 +44,11 @@ int runProgram(int argc, char** argv) {
         return shown == 0 ? 0 : static_cast<int>(ExitCode::Usage);
     } catch (const ecokv::Error& error) {
         return fail(error);
+    }
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+        fmt::print(stderr, "ecokv: The output could not be written; the disk or pipe it goes to is "
+                           "full or closed.\n");
+        return static_cast<int>(ExitCode::BadInput);
     }
     return static_cast<int>(ExitCode::Done);
 }

@@ -2,13 +2,15 @@
 #include "cli/commands.h"
 
 #include "base/error.h"
+#include "cli/listener_log_sink.h"
 #include "cli/run_report.h"
 #include "cli/signal_cancel.h"
-#include "cli/terminal_progress.h"
+#include "cli/terminal_listener.h"
 #include "session/engine.h"
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <memory>
 #include <unistd.h>
 
@@ -34,42 +36,6 @@ struct RunOptions {
     std::int64_t recent = 0;
     std::uint64_t seed = 0;
     bool json = false, plain = false, noOrientation = false, noValues = false;
-};
-
-/// Shows a run on the terminal: streamed answer on stdout, the rest on stderr.
-class TerminalListener : public session::RunListener {
-public:
-    explicit TerminalListener(bool json)
-        : m_json(json), m_bar(stderr, isatty(STDERR_FILENO) != 0) {}
-
-    void progress(const Progress& progress) override { m_bar.update(progress); }
-
-    void text(session::Stream stream, const std::string& piece) override {
-        if (m_json) {
-            return;
-        }
-        m_bar.clear();
-        if (stream == session::Stream::Full && !m_inFull) {
-            m_inFull = true;
-            fmt::print("\nfull cache: ");
-        }
-        fmt::print("{}", piece);
-        std::fflush(stdout);
-    }
-
-    void note(const std::string& sentence) override {
-        m_bar.clear();
-        fmt::print(stderr, "note: {}\n", sentence);
-    }
-
-    void ledger(const session::Ledger&) override { m_bar.clear(); }
-
-    void finish() { m_bar.clear(); }
-
-private:
-    bool m_json;
-    bool m_inFull = false;
-    TerminalProgress m_bar;
 };
 
 void addPromptOptions(CLI::App& run, RunOptions& o) {
@@ -141,7 +107,8 @@ session::RunConfig finishConfig(const CLI::App& run, const RunOptions& o) {
     config.recordValues = !o.noValues;
     config.device = session::parseDeviceChoice(o.device);
     config.dtype = session::parseDTypeChoice(o.dtype);
-    if (config.policy.scorer != "full" && config.policy.budget == 0) {
+    const bool budgetGiven = run.count("--budget") > 0 || config.policy.budget > 0;
+    if (config.policy.scorer != "full" && !budgetGiven) {
         throwUsage(fmt::format("The policy {} needs a budget.", config.policy.scorer),
                    "Add --budget N (tokens kept per KV head), or use --policy full.");
     }
@@ -149,7 +116,7 @@ session::RunConfig finishConfig(const CLI::App& run, const RunOptions& o) {
 }
 
 void printForPeople(const session::RunResult& result) {
-    fmt::print("\n\n{}", ledgerText(result.ledger));
+    fmt::print("\n{}", ledgerText(result.ledger));
     fmt::print("Prompt {} tokens ({} of pictures), policy {}, {} on {} with {} thread(s)\n",
                result.promptTokens, result.imageTokens, result.policy, result.dtype, result.device,
                result.threads);
@@ -161,16 +128,26 @@ void printForPeople(const session::RunResult& result) {
     }
 }
 
+/// After a stop or a failure: says where the recording of the run so far is.
+void namePartialTrace(const std::filesystem::path& trace, TerminalListener& listener) {
+    const std::filesystem::path part = trace.string() + ".part";
+    if (!trace.empty() && std::filesystem::exists(part)) {
+        listener.line(fmt::format("note: What was recorded so far is in {}.", part.string()));
+    }
+}
+
 void runCommand(const CLI::App& run, const RunOptions& options) {
     const session::RunConfig config = finishConfig(run, options);
     const SignalCancel cancel;
-    TerminalListener listener(options.json);
+    TerminalListener listener({stdout, stderr, isatty(STDERR_FILENO) != 0, !options.json});
+    const ListenerLog log(listener);
     const auto engine = session::loadEngine();
     session::RunResult result;
     try {
         result = engine->run(config, listener, cancel.token());
     } catch (...) {
         listener.finish();
+        namePartialTrace(config.trace, listener);
         throw;
     }
     listener.finish();

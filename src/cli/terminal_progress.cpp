@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "cli/terminal_progress.h"
 
+#include "cli/run_report.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,6 +23,15 @@ std::string clockText(double seconds) {
     return fmt::format("{}:{:02}", whole / 60, whole % 60);
 }
 
+/// "3/6 layers", "1.2 MB of 3.7 MB".
+std::string countText(const Progress& progress) {
+    if (progress.unit == "bytes") {
+        return fmt::format("{} of {}", byteText(static_cast<double>(progress.done)),
+                           byteText(static_cast<double>(progress.total)));
+    }
+    return fmt::format("{}/{} {}", progress.done, progress.total, progress.unit);
+}
+
 } // namespace
 
 TerminalProgress::TerminalProgress(std::FILE* out, bool onTerminal)
@@ -32,9 +43,8 @@ std::string TerminalProgress::line(const Progress& progress, double elapsedSecon
         const double share = std::clamp(
             static_cast<double>(progress.done) / static_cast<double>(progress.total), 0.0, 1.0);
         const auto filled = static_cast<std::size_t>(std::lround(share * kBarWidth));
-        text += fmt::format(" [{}{}] {:3.0f} %  {}/{} {}", std::string(filled, '#'),
-                            std::string(kBarWidth - filled, '-'), share * 100, progress.done,
-                            progress.total, progress.unit);
+        text += fmt::format(" [{}{}] {:3.0f} %  {}", std::string(filled, '#'),
+                            std::string(kBarWidth - filled, '-'), share * 100, countText(progress));
         if (progress.done > 0 && progress.done < progress.total) {
             text += "  ETA " + clockText(elapsedSeconds * (1 - share) / share);
         }
@@ -63,7 +73,10 @@ void TerminalProgress::update(const Progress& progress) {
 }
 
 void TerminalProgress::printLine(const Progress& progress) {
-    if (progress.total > 1) {
+    if (progress.unit == "bytes") {
+        fmt::print(m_out, "{} ({})\n", progress.stage,
+                   byteText(static_cast<double>(progress.total)));
+    } else if (progress.total > 1) {
         fmt::print(m_out, "{} ({} {})\n", progress.stage, progress.total, progress.unit);
     } else {
         fmt::print(m_out, "{}\n", progress.stage);

@@ -28,6 +28,16 @@ private:
 };
 
 constexpr const char* kPolicyId = "0";
+/// Longer than any prompt: what is impossible here is impossible for every prompt.
+constexpr std::int64_t kAnyPrompt = std::int64_t{1} << 40;
+
+void checkTracePath(const std::filesystem::path& trace) {
+    const auto folder = trace.parent_path();
+    if (!folder.empty() && !std::filesystem::is_directory(folder)) {
+        throwBadInput(fmt::format("The folder {} for the trace does not exist.", folder.string()),
+                      "Make it first, or name another file.");
+    }
+}
 
 } // namespace
 
@@ -43,7 +53,9 @@ void checkRunConfig(const RunConfig& config) {
         throwUsage(fmt::format("The budget is {} tokens.", config.policy.budget),
                    "Give at least 1, or 0 to keep everything.");
     }
-    if (config.temperature < 0 || config.topP <= 0 || config.topP > 1 || config.topK < 0) {
+    const bool sampling = config.temperature >= 0 && config.topP > 0 && config.topP <= 1 &&
+                          config.topK >= 0; // written so that NaN fails
+    if (!sampling) {
         throwUsage(fmt::format("The sampling settings are temperature {}, top-k {}, top-p {}.",
                                config.temperature, config.topK, config.topP),
                    "Use temperature >= 0, top-k >= 0 and 0 < top-p <= 1.");
@@ -52,6 +64,8 @@ void checkRunConfig(const RunConfig& config) {
         throwUsage(fmt::format("Threads ({}) and recorded window ({}) cannot be negative.",
                                config.threads, config.recordWindow));
     }
+    policy::resolve(config.policy, kAnyPrompt);
+    checkTracePath(config.trace);
     for (const auto& image : config.images) {
         if (!std::filesystem::is_regular_file(image)) {
             throwBadInput(fmt::format("The picture {} was not found.", image.string()),

@@ -14,7 +14,7 @@ from typing import Any
 import h5py
 import numpy as np
 import pytest
-from conftest import DEMO_DOCUMENTS, DEMO_MODEL, program, run_ecokv, run_program
+from conftest import BUILD, DEMO_DOCUMENTS, DEMO_MODEL, program, run_ecokv, run_program
 
 LAYERS, KV_HEADS, HEADS, DIM = 6, 4, 8, 32
 
@@ -163,6 +163,23 @@ def test_cuda_without_a_driver_says_what_is_missing(demo_documents: list[dict[st
     assert "--device cpu" in done.stderr
     report = run_program("ecokv", "devices")
     assert report.returncode == 0 and "auto uses: cpu" in report.stdout
+
+
+def test_lost_output_is_not_success() -> None:
+    """A full disk behind stdout: the result did not arrive, so the exit code says so."""
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        done = subprocess.run([str(program("ecokv")), "policies"], stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 3 and "could not be written" in done.stderr
+
+
+def test_cuda_kernels_are_built_for_both_generations_where_a_compiler_is() -> None:
+    """sm_80 and sm_90 are in the library, not only in the configuration."""
+    if "no CUDA kernels" in run_program("ecokv", "devices").stdout:
+        assert shutil.which("nvcc") is None, "nvcc is here, but the kernels were not built"
+        pytest.skip("this machine has no CUDA compiler")
+    library = (BUILD / "lib" / "libecokv_kernels.so").read_bytes()
+    for architecture in (b"sm_80", b"sm_90"):
+        assert architecture in library, architecture
 
 
 def test_commands_need_no_display(demo_documents: list[dict[str, Any]]) -> None:

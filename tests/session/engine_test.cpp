@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
@@ -180,6 +181,12 @@ TEST(Engine, refusesImpossibleSettingsBeforeAnyWeightIsRead) {
     EXPECT_TRUE(refused([](RunConfig& c) { c.threads = -1; }));
     EXPECT_TRUE(refused([](RunConfig& c) { c.policy.budget = -5; }));
     EXPECT_TRUE(refused([](RunConfig& c) { c.model.clear(); }));
+    EXPECT_TRUE(refused([](RunConfig& c) { c.temperature = std::nan(""); }));
+    EXPECT_TRUE(refused([](RunConfig& c) { c.policy.pool = 4; })); // F029
+    EXPECT_TRUE(refused([](RunConfig& c) {                         // F031
+        c.policy.sink = 40;
+        c.policy.recent = 20;
+    }));
 }
 
 TEST(Engine, aMissingEngineLibraryIsExplained) {
