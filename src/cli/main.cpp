@@ -9,6 +9,7 @@
 
 #include <cstdio>
 #include <exception>
+#include <system_error>
 
 namespace {
 
@@ -26,6 +27,11 @@ int fail(const ecokv::Error& error) {
         fmt::print(stderr, "       {}\n", error.advice());
     }
     return static_cast<int>(ecokv::cli::exitCodeOf(error.kind()));
+}
+
+int outputLost(const char* why) {
+    fmt::print(stderr, "ecokv: The output could not be written: {}.\n", why);
+    return static_cast<int>(ExitCode::BadInput);
 }
 
 int runProgram(int argc, char** argv) {
@@ -46,9 +52,7 @@ int runProgram(int argc, char** argv) {
         return fail(error);
     }
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
-        fmt::print(stderr, "ecokv: The output could not be written; the disk or pipe it goes to is "
-                           "full or closed.\n");
-        return static_cast<int>(ExitCode::BadInput);
+        return outputLost("the disk or pipe it goes to is full or closed");
     }
     return static_cast<int>(ExitCode::Done);
 }
@@ -58,6 +62,8 @@ int runProgram(int argc, char** argv) {
 int main(int argc, char** argv) {
     try {
         return runProgram(argc, argv);
+    } catch (const std::system_error& error) { // what fmt::print throws on a full disk
+        return outputLost(error.what());
     } catch (const std::exception& error) {
         fmt::print(stderr, "ecokv: internal error: {}\n", error.what());
         return static_cast<int>(ExitCode::Bug);
