@@ -141,8 +141,13 @@ void Runner::openTrace() {
     for (std::int64_t row = m_prompt.tokens() - m_recordWindow; row < m_prompt.tokens(); ++row) {
         options.windowPositions.push_back(row);
     }
+    note(fmt::format("The trace takes about {:.1f} MB.",
+                     static_cast<double>(trace::predictedBytes(options)) / 1e6));
     m_trace = std::make_unique<trace::TraceWriter>(options);
-    m_trace->writeModel(modelRecord(m_model.info()));
+    trace::ModelRecord model = modelRecord(m_model.info());
+    model.attributes["device"] = m_result.device;
+    model.attributes["compute_dtype"] = m_result.dtype;
+    m_trace->writeModel(model);
     m_trace->writePrompt(promptRecord(m_prompt));
     for (std::size_t i = 0; i < m_prompt.pictures.size(); ++i) {
         m_trace->writeImage(static_cast<std::int64_t>(i), imageRecord(m_prompt.pictures[i]));

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <string>
 
 namespace ecokv::policy {
 namespace {
@@ -143,6 +144,20 @@ TEST(HandWorked, fullKeepsEveryRowAndShowsTheEcokvScore) {
     EXPECT_FALSE(full.plan.compressed);
     EXPECT_EQ(full.plan.keptRows[0], (Rows{0, 1, 2, 3, 4, 5}));
     EXPECT_NEAR(full.scores.score[3], 0.3512855878663561, kTolerance);
+}
+
+// F001: prompts of two tokens and of one keep a token under every policy that evicts; an empty
+// cache would turn the next softmax into NaN.
+TEST(HandWorked, theShortestPromptsKeepOneToken) {
+    for (const std::string policy : {"random", "streaming", "snapkv", "mixkv", "ecokv"}) {
+        for (const int tokens : {2, 1}) {
+            Layer layer({.kvHeads = 2, .group = 1, .tokens = tokens, .rows = 1, .dim = 4});
+            const Outcome outcome = run(layer, policy + ":budget=1,window=1");
+            for (const Rows& kept : outcome.plan.keptRows) {
+                EXPECT_EQ(kept.size(), 1U) << policy << " on " << tokens << " tokens";
+            }
+        }
+    }
 }
 
 } // namespace

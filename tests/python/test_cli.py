@@ -79,6 +79,8 @@ def test_the_trace_holds_the_run(tmp_path: Path, demo_documents: list[dict[str, 
     path = tmp_path / "out.ecokv.h5"
     result = run_ecokv(*run_arguments(demo_documents, "--policy", "ecokv", "--budget", 48, "--trace", path))
     assert result["trace"] == str(path)
+    predicted = next(float(note.split()[4]) for note in result["notes"] if note.startswith("The trace takes about"))
+    assert predicted == pytest.approx(path.stat().st_size / 1e6, rel=0.1, abs=0.06)
     tokens = result["prompt_tokens"]
     with h5py.File(path) as trace:
         assert trace.attrs["complete"] == 1
