@@ -6,6 +6,7 @@
 #include "trace/trace_file.h"
 #include "trace/trace_layout.h"
 #include "trace/write_queue.h"
+#include "trace/write_target.h"
 
 #include <fmt/format.h>
 
@@ -31,29 +32,26 @@ std::uint64_t tensorBytes(const WriterOptions& options, std::int64_t heads, std:
     return static_cast<std::uint64_t>(options.dimensions.layers * heads * padded) * rowBytes;
 }
 
-void checkTarget(const WriterOptions& options) {
-    const fs::path folder = options.path.has_parent_path() ? options.path.parent_path() : ".";
-    std::error_code error;
-    if (!fs::is_directory(folder, error)) {
-        throwBadInput(fmt::format("{} cannot be written: the folder {} does not exist.",
-                                  options.path.string(), folder.string()),
-                      "Create the folder first.");
-    }
-    if (fs::is_directory(options.path, error)) {
-        throwBadInput(fmt::format("{} cannot be written: it is a folder.", options.path.string()));
-    }
+/// The options with the file to write as path. Throws where it cannot be written.
+WriterOptions checkedOptions(WriterOptions options) {
+    checkDimensions(options);
+    const std::string name = options.path.string(); // as the user knows it
+    options.path = checkedTarget(options.path);
     if (isShown(options.path)) {
-        throwBadInput(fmt::format("{} is open here.", options.path.string()),
+        throwBadInput(fmt::format("{} is open here.", name),
                       "Choose another name, or close it first.");
     }
+    std::error_code error;
+    const fs::path folder = options.path.has_parent_path() ? options.path.parent_path() : ".";
     const auto space = fs::space(folder, error);
     const std::uint64_t wanted = predictedBytes(options);
     if (!error && space.available < wanted) {
         throwBadInput(fmt::format("{} will take {:.0f} MiB but its disk has only {:.0f} MiB free.",
-                                  options.path.string(), static_cast<double>(wanted) / kMebibyte,
+                                  name, static_cast<double>(wanted) / kMebibyte,
                                   static_cast<double>(space.available) / kMebibyte),
                       "Choose another disk, or record without values.");
     }
+    return options;
 }
 
 void checkView(const std::string& name, const TensorView& view,
@@ -132,7 +130,7 @@ std::uint64_t predictedBytes(const WriterOptions& options) {
 class TraceWriter::Impl {
 public:
     explicit Impl(const WriterOptions& options)
-        : m_options(options), m_file((checkDimensions(options), checkTarget(options), options)),
+        : m_options(checkedOptions(options)), m_file(m_options),
           m_pool(std::make_shared<BufferPool>()), m_queue(kQueueBytes) {}
 
     /// Queues a record; `write` gets it and the file with the lock held.

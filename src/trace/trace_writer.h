@@ -13,7 +13,7 @@
 namespace ecokv::trace {
 
 struct WriterOptions {
-    std::filesystem::path path; ///< final name; ".part" is appended while writing
+    std::filesystem::path path; ///< final name, links followed; ".part" is added while writing
     Dimensions dimensions;
     DType tensorDType = DType::F32; ///< storage of keys, values and queries
     bool recordValues = true;
@@ -27,7 +27,7 @@ std::uint64_t predictedBytes(const WriterOptions& options);
 
 class TraceWriter {
 public:
-    /// Throws Error{BadInput}: the folder is not writable, too little space, file on screen, ...
+    /// Throws Error{BadInput}: not a file, folder not writable, little space, on screen, ...
     explicit TraceWriter(const WriterOptions& options);
     ~TraceWriter(); ///< not closed: leaves a readable .part behind
     TraceWriter(const TraceWriter&) = delete;

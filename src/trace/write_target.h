@@ -1,0 +1,18 @@
+#pragma once
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Where a trace may be written: a new name or a regular file, in a folder that can be written.
+// Devices, pipes, sockets and folders are refused, since the closing rename would replace them.
+
+#include <filesystem>
+#include <string>
+
+namespace ecokv::trace {
+
+/// "a device", "a folder", "a pipe", ...; empty where a trace may go (a file, or nothing yet).
+std::string obstacleName(std::filesystem::file_type type);
+
+/// The file to write for `path`: symbolic links are followed, so that they stay. Throws
+/// Error{BadInput} if that file, its .part or its folder cannot be written.
+std::filesystem::path checkedTarget(const std::filesystem::path& path);
+
+} // namespace ecokv::trace
