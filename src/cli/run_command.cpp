@@ -107,6 +107,10 @@ session::RunConfig finishConfig(const CLI::App& run, const RunOptions& o) {
     config.recordValues = !o.noValues;
     config.device = session::parseDeviceChoice(o.device);
     config.dtype = session::parseDTypeChoice(o.dtype);
+    if (run.count("--trace") > 0 && config.trace.empty()) {
+        throwUsage("--trace was given an empty file name.",
+                   "Name a file that ends in .ecokv.h5, or leave --trace out.");
+    }
     const bool budgetGiven = run.count("--budget") > 0 || config.policy.budget > 0;
     if (config.policy.scorer != "full" && !budgetGiven) {
         throwUsage(fmt::format("The policy {} needs a budget.", config.policy.scorer),

@@ -27,8 +27,9 @@ SignalCancel::SignalCancel() {
 }
 
 SignalCancel::~SignalCancel() {
-    std::signal(SIGINT, SIG_DFL);
-    std::signal(SIGTERM, SIG_DFL);
+    // The run is over and its result on the way out: a late Ctrl-C must not change the exit code.
+    std::signal(SIGINT, SIG_IGN);
+    std::signal(SIGTERM, SIG_IGN);
     activeSource.store(nullptr);
 }
 

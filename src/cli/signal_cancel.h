@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Turns Ctrl-C and SIGTERM into a cancellation for as long as it lives; a second Ctrl-C ends the
-// program at once. At most one at a time.
+// program at once. Afterwards both are ignored: the program is about to end. At most one at a time.
 
 #include "base/cancellation.h"
 

@@ -10,7 +10,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <fstream>
+#include <string_view>
 #include <utility>
 
 namespace ecokv::session {
@@ -31,11 +34,37 @@ constexpr const char* kPolicyId = "0";
 /// Longer than any prompt: what is impossible here is impossible for every prompt.
 constexpr std::int64_t kAnyPrompt = std::int64_t{1} << 40;
 
+bool isTraceOrEmpty(const std::filesystem::path& file) {
+    constexpr std::string_view kSignature = "\x89HDF\r\n\x1a\n";
+    std::array<char, kSignature.size()> head{};
+    std::ifstream stream(file, std::ios::binary);
+    stream.read(head.data(), head.size());
+    const auto count = static_cast<std::size_t>(stream.gcount());
+    return count == 0 || std::string_view(head.data(), count) == kSignature;
+}
+
+/// A trace may replace an older trace, never a picture, a model file or anything else.
 void checkTracePath(const std::filesystem::path& trace) {
     const auto folder = trace.parent_path();
     if (!folder.empty() && !std::filesystem::is_directory(folder)) {
         throwBadInput(fmt::format("The folder {} for the trace does not exist.", folder.string()),
                       "Make it first, or name another file.");
+    }
+    if (std::filesystem::is_regular_file(trace) && !isTraceOrEmpty(trace)) {
+        throwBadInput(
+            fmt::format("{} exists and is not a trace; it is left as it is.", trace.string()),
+            "Name a new file that ends in .ecokv.h5.");
+    }
+}
+
+void checkPicture(const std::filesystem::path& image) {
+    if (std::filesystem::is_directory(image)) {
+        throwBadInput(fmt::format("The picture {} is a folder.", image.string()),
+                      "Name a JPEG, PNG or WebP file.");
+    }
+    if (!std::filesystem::is_regular_file(image)) {
+        throwBadInput(fmt::format("The picture \"{}\" was not found.", image.string()),
+                      "Check the path.");
     }
 }
 
@@ -67,10 +96,7 @@ void checkRunConfig(const RunConfig& config) {
     policy::resolve(config.policy, kAnyPrompt);
     checkTracePath(config.trace);
     for (const auto& image : config.images) {
-        if (!std::filesystem::is_regular_file(image)) {
-            throwBadInput(fmt::format("The picture {} was not found.", image.string()),
-                          "Check the path.");
-        }
+        checkPicture(image);
     }
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "session/trace_records.h"
 
+#include "model/text/utf8.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -26,6 +28,30 @@ const char* poolModeName(kernels::PoolMode mode) {
 /// A trace travels: it names files, not where they lay on this machine.
 std::string fileName(const std::string& path) {
     return std::filesystem::path(path).filename().string();
+}
+
+/// The bytes of a token as valid UTF-8: bytes that are no character stand as "<0xE5>", so that none
+/// is lost and every reader can open the text (field case F118).
+std::string readableBytes(const std::string& bytes) {
+    std::string text;
+    for (std::size_t at = 0; at < bytes.size();) {
+        const model::Utf8Char character = model::utf8At(bytes, at);
+        for (std::size_t i = 0; i < character.length; ++i) {
+            if (character.valid) {
+                text += bytes[at + i];
+            } else {
+                text += fmt::format("<0x{:02X}>", static_cast<unsigned char>(bytes[at + i]));
+            }
+        }
+        at += character.length;
+    }
+    return text;
+}
+
+std::vector<std::string> readableTokens(const std::vector<std::string>& tokens) {
+    std::vector<std::string> texts;
+    std::transform(tokens.begin(), tokens.end(), std::back_inserter(texts), readableBytes);
+    return texts;
 }
 
 } // namespace
@@ -63,9 +89,9 @@ trace::ModelRecord modelRecord(const model::ModelInfo& info) {
 
 trace::PromptRecord promptRecord(const model::Prompt& prompt) {
     trace::PromptRecord record;
-    record.text = prompt.text;
+    record.text = readableBytes(prompt.text);
     record.tokenIds.assign(prompt.tokenIds.begin(), prompt.tokenIds.end());
-    record.tokenText = prompt.tokenText;
+    record.tokenText = readableTokens(prompt.tokenText);
     record.imageIndex = prompt.imageIndex;
     record.patchBox = prompt.patchBox;
     std::transform(prompt.tokenKind.begin(), prompt.tokenKind.end(),
@@ -145,9 +171,9 @@ trace::LayerRecord layerRecord(const policy::LayerInput& input, const policy::La
 trace::DecodeRecord decodeRecord(const Answer& answer) {
     trace::DecodeRecord record;
     record.tokenIds.assign(answer.tokenIds.begin(), answer.tokenIds.end());
-    record.tokenText = answer.tokenText;
+    record.tokenText = readableTokens(answer.tokenText);
     record.logprob = answer.logprob;
-    record.attributes = {{"answer", answer.text},
+    record.attributes = {{"answer", readableBytes(answer.text)},
                          {"stopped_at_end", std::int64_t{answer.stoppedAtEnd}}};
     return record;
 }

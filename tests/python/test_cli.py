@@ -142,6 +142,9 @@ def test_info_describes_a_model_and_a_trace(tmp_path: Path, demo_documents: list
     (["--budget", "48", "--no-such-option"], 2, ["no-such-option"]),
     (["--budget", "48", "--max-new-tokens", "0"], 2, ["0 new tokens"]),
     (["--budget", "48", "--image", "missing.png"], 3, ["missing.png"]),
+    (["--budget", "48", "--image", "/"], 3, ["is a folder"]),
+    (["--budget", "48", "--trace", ""], 2, ["--trace"]),
+    (["--budget", "48", "--trace", "no/such/folder/t.ecokv.h5"], 3, ["no/such/folder"]),
     (["--budget", "48", "--model", "missing"], 3, ["missing"]),
 ])
 def test_mistakes_end_with_a_sentence_and_the_documented_code(
@@ -165,6 +168,27 @@ def test_cuda_without_a_driver_says_what_is_missing(demo_documents: list[dict[st
     assert "--device cpu" in done.stderr
     report = run_program("ecokv", "devices")
     assert report.returncode == 0 and "auto uses: cpu" in report.stdout
+
+
+@pytest.mark.parametrize("victim", ["picture.png", "model.safetensors"])
+def test_a_trace_never_replaces_an_input(victim: str, tmp_path: Path, demo_documents: list[dict[str, Any]]) -> None:
+    path = tmp_path / victim
+    path.write_bytes(b"precious")
+    done = run_program("ecokv", *run_arguments(demo_documents, "--budget", 48, "--trace", path))
+    assert done.returncode == 3 and "is not a trace" in done.stderr
+    assert path.read_bytes() == b"precious"
+
+
+def test_text_that_is_not_utf8_is_recorded_readably(tmp_path: Path) -> None:
+    """Readers decode /prompt/text strictly; no byte of the prompt may be lost either."""
+    path = tmp_path / "t.ecokv.h5"
+    done = subprocess.run([str(program("ecokv")), "run", "--model", str(DEMO_MODEL), "--prompt", b"b\xff", "--policy", "full",
+                           "--max-new-tokens", "2", "--trace", str(path)], capture_output=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    with h5py.File(path) as trace:
+        assert "b" in trace["prompt/text"].asstr()[()]
+        tokens = list(trace["prompt/token_text"].asstr()[...])
+    assert "b" in tokens
 
 
 def test_lost_output_is_not_success() -> None:

@@ -130,7 +130,12 @@ std::vector<std::filesystem::path> renderRecipe(const RenderRequest& request) {
                    "Add --trace FILE.");
     }
     const DocumentPtr document = analysis::openTrace(tracePath);
-    std::filesystem::create_directories(request.out);
+    std::error_code failed;
+    std::filesystem::create_directories(request.out, failed);
+    if (failed || !std::filesystem::is_directory(request.out)) {
+        throwBadInput("The folder " + request.out.string() + " cannot be made.",
+                      "Name a folder you may write to.");
+    }
     std::vector<std::filesystem::path> written;
     for (const RecipeEntry& entry : recipe.figures) {
         const auto path = request.out / entry.fileName();
