@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 namespace ecokv::model {
 
@@ -187,12 +188,18 @@ at::Tensor LlavaModel::encodePicture(const Prompt& prompt, std::size_t picture,
     return m_projector->project(m_tower->encode(pixels, step));
 }
 
+bool LlavaModel::isUnused(TokenId id) const {
+    return id >= 0 && id < m_config.decoder.vocabulary && !m_promptBuilder.tokenizer().knows(id);
+}
+
 std::string LlavaModel::decodeText(const std::vector<TokenId>& ids) const {
-    return m_promptBuilder.tokenizer().decode(ids, true);
+    std::vector<TokenId> known;
+    std::ranges::copy_if(ids, std::back_inserter(known), [&](TokenId id) { return !isUnused(id); });
+    return m_promptBuilder.tokenizer().decode(known, true);
 }
 
 std::string LlavaModel::tokenText(TokenId id) const {
-    return m_promptBuilder.tokenizer().tokenBytes(id);
+    return isUnused(id) ? "" : m_promptBuilder.tokenizer().tokenBytes(id);
 }
 
 } // namespace ecokv::model

@@ -44,6 +44,8 @@ private:
     LlavaModel(Files files, const LoadOptions& options);
 
     void loadWeights(const LoadOptions& options);
+    /// A row of the embedding that no token of the tokenizer names: vocabularies are often padded.
+    bool isUnused(TokenId id) const;
     void checkCache(const cache::KvCache& cache) const;
     /// Features of one picture, [imageToken, hidden]; `step` is called after each tower layer.
     at::Tensor encodePicture(const Prompt& prompt, std::size_t picture,

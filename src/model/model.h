@@ -56,9 +56,11 @@ public:
     virtual std::vector<float> decode(TokenId token, cache::KvCache& cache,
                                       const CancellationToken& cancel) = 0;
 
-    /// Text of the ids, special tokens skipped.
+    /// Text of the ids, special tokens skipped. Ids of the model's vocabulary that the tokenizer
+    /// does not know can be sampled and are no text, as in `transformers`; other ids throw.
     virtual std::string decodeText(const std::vector<TokenId>& ids) const = 0;
-    /// Text of one token alone, as shown in token lists.
+    /// Text of one token alone, as shown in token lists. Where it has none: "", since readers of
+    /// traces join these texts to an answer.
     virtual std::string tokenText(TokenId id) const = 0;
 };
 

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "model/model.h"
+#include "refusal.h"
 
 #include <gtest/gtest.h>
 #include <malloc.h>
@@ -287,6 +288,30 @@ TEST_F(ModelRun, readsTheValueOffTheDemoDocument) {
     EXPECT_EQ(s_model->decodeText(answer), "397");
     EXPECT_EQ(answer.back(), 257);
     EXPECT_EQ(s_model->tokenText(answer.front()), "3");
+}
+
+/// The model has 260 ids, its tokenizer 259. transformers 5.2.0 decodes [51, 259, 57, 55] to "397",
+/// [259] to "", and [226, 259, 130] to one U+FFFD: the two bytes around the unused id meet.
+TEST_F(ModelRun, idsOfThePaddedVocabularyAreNoText) {
+    ASSERT_EQ(s_model->info().vocabulary, 260);
+    EXPECT_EQ(s_model->decodeText({51, 259, 57, 55}), "397");
+    EXPECT_EQ(s_model->decodeText({259}), "");
+    EXPECT_EQ(s_model->decodeText({226, 259, 130}), "\ufffd");
+    EXPECT_EQ(s_model->tokenText(259), "");
+    s_model->prefill(words(4), m_cache, nullptr, {}, {});
+    EXPECT_EQ(s_model->decode(259, m_cache, {}).size(), 260U); // it has an embedding as any other
+}
+
+TEST_F(ModelRun, idsOutsideTheModelsVocabularyAreRefused) {
+    EXPECT_SAYS(refusal([] { s_model->decodeText({51, 260}); }), "Token id 260");
+    EXPECT_SAYS(refusal([] { s_model->tokenText(260); }), "Token id 260");
+    EXPECT_SAYS(refusal([] { s_model->decodeText({-1}); }), "Token id -1");
+    EXPECT_SAYS(refusal([] { s_model->tokenText(-1); }), "Token id -1");
+    EXPECT_SAYS(refusal([this] {
+                    s_model->prefill(words(4), m_cache, nullptr, {}, {});
+                    s_model->decode(260, m_cache, {});
+                }),
+                "has id 260");
 }
 
 } // namespace

@@ -108,6 +108,9 @@ TEST(Tokenizer, refusesIdsOutsideItsVocabulary) {
         Tokenizer::fromJson(tokenizerJson({}, nlohmann::json::array()), "t.json");
     EXPECT_SAYS(refusal([&] { tokenizer.decode({7, 300}, false); }), "Token id 300");
     EXPECT_SAYS(refusal([&] { tokenizer.tokenBytes(-1); }), "Token id -1");
+    EXPECT_TRUE(tokenizer.knows(7));
+    EXPECT_FALSE(tokenizer.knows(300));
+    EXPECT_FALSE(tokenizer.knows(-1));
     EXPECT_SAYS(refusal([] { Tokenizer::open("/nonexistent"); }), "has no tokenizer.json");
 }
 

@@ -143,12 +143,16 @@ std::optional<TokenId> Tokenizer::find(std::string_view token) const {
 }
 
 std::string Tokenizer::tokenString(TokenId id) const {
-    if (id < 0 || id >= size() || !m_data->known[static_cast<std::size_t>(id)]) {
+    if (!knows(id)) {
         throwBadInput(fmt::format("Token id {} is not in the vocabulary of {} ({} ids).", id,
                                   m_data->origin, size()),
                       "The tokenizer may belong to another model.");
     }
     return m_data->tokenStrings[static_cast<std::size_t>(id)];
+}
+
+bool Tokenizer::knows(TokenId id) const {
+    return id >= 0 && id < size() && m_data->known[static_cast<std::size_t>(id)];
 }
 
 bool Tokenizer::isSpecial(TokenId id) const {

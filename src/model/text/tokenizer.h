@@ -35,6 +35,7 @@ public:
 
     std::optional<TokenId> find(std::string_view token) const; ///< as written in the vocabulary
     std::string tokenString(TokenId id) const;                 ///< as written in the vocabulary
+    bool knows(TokenId id) const;                              ///< ids between others may be unused
     bool isSpecial(TokenId id) const;
     std::int32_t size() const;         ///< largest id + 1
     const std::string& origin() const; ///< path of tokenizer.json
