@@ -1,15 +1,36 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "model/describe_model.h"
 
+#include "base/error.h"
 #include "model/image/image_processor.h"
 #include "model/model.h"
 #include "model/sha256.h"
 #include "model/text/chat_template.h"
 
+#include <fmt/format.h>
+
 namespace ecokv::model {
+
+namespace {
+
+/// Before modules are made for them: a layer has at least one tensor of its own.
+void checkLayerCount(const ModelConfig& config, const Checkpoint& checkpoint) {
+    const auto tensors = static_cast<std::int64_t>(checkpoint.tensors().size());
+    const std::int64_t layers = std::int64_t{config.decoder.layers} + config.vision.layers;
+    if (layers > tensors) {
+        throwBadInput(fmt::format("{} names {} decoder and {} vision layers, but the weights hold "
+                                  "only {} tensors.",
+                                  config.path, config.decoder.layers, config.vision.layers,
+                                  tensors),
+                      "The configuration belongs to another model, or is damaged; fetch it again.");
+    }
+}
+
+} // namespace
 
 ModelInfo makeModelInfo(const std::filesystem::path& folder, const FolderParts& parts) {
     const ModelConfig& config = parts.config;
+    checkLayerCount(config, parts.checkpoint);
     ModelInfo info;
     const auto normal = std::filesystem::absolute(folder).lexically_normal();
     info.name = (normal.has_filename() ? normal : normal.parent_path()).filename().string();

@@ -19,6 +19,7 @@ struct FolderParts {
     std::string processorSource; ///< path
 };
 
+/// Throws Error{BadInput} when config.json names more layers than the weights can hold.
 ModelInfo makeModelInfo(const std::filesystem::path& folder, const FolderParts& parts);
 
 } // namespace ecokv::model

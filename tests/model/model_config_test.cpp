@@ -139,6 +139,18 @@ TEST(DescribeModel, readsTheDemoModelWithoutItsWeights) {
     EXPECT_EQ(describeModel(folder + "/").name, "demo-model");
 }
 
+TEST(DescribeModel, refusesMoreLayersThanTheWeightsCanHold) {
+    const std::filesystem::path demo = std::string(ECOKV_SOURCE_DIR) + "/resources/demo-model";
+    const TemporaryFolder folder;
+    std::filesystem::copy(demo, folder.path(), std::filesystem::copy_options::recursive);
+    std::string config = describeModel(demo).configJson;
+    const std::string layers = "\"num_hidden_layers\": 6";
+    ASSERT_NE(config.find(layers), std::string::npos);
+    config.replace(config.find(layers), layers.size(), "\"num_hidden_layers\": 2000000");
+    folder.write("config.json", config);
+    EXPECT_SAYS(refusal([&] { describeModel(folder.path()); }), "2000000 decoder");
+}
+
 TEST(Sha256, equalsTheTestVectorOfTheStandard) {
     EXPECT_EQ(sha256Hex("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 }
