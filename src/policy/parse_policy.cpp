@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // "name:key=value,key=value" to a PolicyConfig. Numbers are read without a locale (F155, F156).
 #include "base/error.h"
+#include "policy/choice_names.h"
 #include "policy/policy_config.h"
 #include "policy/scorer.h"
 
@@ -29,33 +30,17 @@ template <class Number> Number readNumber(std::string_view key, std::string_view
     return number;
 }
 
-template <class Choice> struct Named {
-    std::string_view name;
-    Choice choice;
-};
-
 template <class Choice, std::size_t N>
 Choice readChoice(std::string_view key, std::string_view text,
-                  const std::array<Named<Choice>, N>& choices) {
-    std::vector<std::string_view> names;
-    for (const auto& candidate : choices) {
-        if (candidate.name == text) {
-            return candidate.choice;
-        }
-        names.push_back(candidate.name);
+                  const ChoiceTable<Choice, N>& choices) {
+    if (const std::optional<Choice> choice = valueNamed(choices, text)) {
+        return *choice;
     }
     throwUsage(fmt::format("'{}' is not a choice for the policy option '{}'.", text, key),
-               fmt::format("Choose from: {}.", fmt::join(names, ", ")));
+               fmt::format("Choose from: {}.", joinedNames(choices)));
 }
 
-constexpr std::array kPoolModes = {
-    Named<kernels::PoolMode>{"avg", kernels::PoolMode::Average},
-    Named<kernels::PoolMode>{"avg-padded", kernels::PoolMode::AveragePadded},
-    Named<kernels::PoolMode>{"max", kernels::PoolMode::Max},
-};
-constexpr std::array kGeometries = {Named<Geometry>{"post", Geometry::Post},
-                                    Named<Geometry>{"pre", Geometry::Pre}};
-constexpr std::array kSwitches = {Named<bool>{"on", true}, Named<bool>{"off", false}};
+constexpr ChoiceTable<bool, 2> kSwitches{{{"on", true}, {"off", false}}};
 
 using Setter = void (*)(PolicyConfig&, std::string_view key, std::string_view value);
 

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "session/run_config.h"
 
+#include "base/choice_table.h"
 #include "base/error.h"
+#include "policy/choice_names.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <array>
-#include <string_view>
+#include <optional>
 #include <utility>
 
 namespace ecokv::session {
@@ -16,38 +17,18 @@ namespace {
 
 using Json = nlohmann::json;
 
-template <class Enum, std::size_t N> using Names = std::array<std::pair<Enum, const char*>, N>;
+constexpr ChoiceTable<DeviceChoice, 3> kDevices{
+    {{"auto", DeviceChoice::Auto}, {"cpu", DeviceChoice::Cpu}, {"cuda", DeviceChoice::Cuda}}};
+constexpr ChoiceTable<DTypeChoice, 3> kDTypes{
+    {{"auto", DTypeChoice::Auto}, {"f32", DTypeChoice::F32}, {"bf16", DTypeChoice::BF16}}};
 
-constexpr Names<DeviceChoice, 3> kDevices{
-    {{DeviceChoice::Auto, "auto"}, {DeviceChoice::Cpu, "cpu"}, {DeviceChoice::Cuda, "cuda"}}};
-constexpr Names<DTypeChoice, 3> kDTypes{
-    {{DTypeChoice::Auto, "auto"}, {DTypeChoice::F32, "f32"}, {DTypeChoice::BF16, "bf16"}}};
-constexpr Names<policy::Geometry, 2> kGeometries{
-    {{policy::Geometry::Post, "post"}, {policy::Geometry::Pre, "pre"}}};
-constexpr Names<kernels::PoolMode, 3> kPoolModes{{{kernels::PoolMode::Average, "avg"},
-                                                  {kernels::PoolMode::AveragePadded, "avg-padded"},
-                                                  {kernels::PoolMode::Max, "max"}}};
-
-template <class Enum, std::size_t N> const char* nameOf(const Names<Enum, N>& names, Enum value) {
-    for (const auto& [candidate, name] : names) {
-        if (candidate == value) {
-            return name;
-        }
-    }
-    throwInternal("An option has a value without a name.");
-}
-
-template <class Enum, std::size_t N>
-Enum valueOf(const Names<Enum, N>& names, const std::string& text, const char* field) {
-    std::string known;
-    for (const auto& [value, name] : names) {
-        if (text == name) {
-            return value;
-        }
-        known += fmt::format("{}{}", known.empty() ? "" : ", ", name);
+template <class Choice, std::size_t N>
+Choice valueOf(const ChoiceTable<Choice, N>& choices, const std::string& text, const char* field) {
+    if (const std::optional<Choice> choice = valueNamed(choices, text)) {
+        return *choice;
     }
     throwBadInput(fmt::format("The run setting \"{}\" is \"{}\".", field, text),
-                  fmt::format("Use one of {}.", known));
+                  fmt::format("Use one of {}.", joinedNames(choices)));
 }
 
 /// Takes fields out of a JSON object one by one, so that what is left over can be refused.
@@ -106,7 +87,7 @@ Json policyToJson(const policy::PolicyConfig& policy) {
     Json json{{"scorer", policy.scorer}, {"allocator", policy.allocator},
               {"budget", policy.budget}, {"sink", policy.sink},
               {"alpha", policy.alpha},   {"beta", policy.beta},
-              {"pool", policy.pool},     {"geometry", nameOf(kGeometries, policy.geometry)},
+              {"pool", policy.pool},     {"geometry", nameOf(policy::kGeometries, policy.geometry)},
               {"seed", policy.seed}};
     if (policy.window) {
         json["window"] = *policy.window;
@@ -115,7 +96,7 @@ Json policyToJson(const policy::PolicyConfig& policy) {
         json["recent"] = *policy.recent;
     }
     if (policy.poolMode) {
-        json["pool_mode"] = nameOf(kPoolModes, *policy.poolMode);
+        json["pool_mode"] = nameOf(policy::kPoolModes, *policy.poolMode);
     }
     if (policy.valueNorm) {
         json["value_norm"] = *policy.valueNorm;
@@ -137,13 +118,13 @@ policy::PolicyConfig policyFromJson(const Json& json) {
     fields.readOptional("window", policy.window);
     fields.readOptional("recent", policy.recent);
     fields.readOptional("value_norm", policy.valueNorm);
-    std::string geometry = nameOf(kGeometries, policy.geometry);
+    std::string geometry = nameOf(policy::kGeometries, policy.geometry);
     fields.read("geometry", geometry);
-    policy.geometry = valueOf(kGeometries, geometry, "geometry");
+    policy.geometry = valueOf(policy::kGeometries, geometry, "geometry");
     std::optional<std::string> poolMode;
     fields.readOptional("pool_mode", poolMode);
     if (poolMode) {
-        policy.poolMode = valueOf(kPoolModes, *poolMode, "pool_mode");
+        policy.poolMode = valueOf(policy::kPoolModes, *poolMode, "pool_mode");
     }
     fields.refuseLeftovers();
     return policy;
@@ -151,16 +132,8 @@ policy::PolicyConfig policyFromJson(const Json& json) {
 
 } // namespace
 
-const char* deviceChoiceName(DeviceChoice choice) {
-    return nameOf(kDevices, choice);
-}
-
 DeviceChoice parseDeviceChoice(const std::string& text) {
     return valueOf(kDevices, text, "device");
-}
-
-const char* dtypeChoiceName(DTypeChoice choice) {
-    return nameOf(kDTypes, choice);
 }
 
 DTypeChoice parseDTypeChoice(const std::string& text) {

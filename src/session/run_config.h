@@ -37,10 +37,8 @@ struct RunConfig {
 };
 
 /// "auto", "cpu", "cuda"; the parsers throw Error{BadInput} listing the choices.
-const char* deviceChoiceName(DeviceChoice choice);
 DeviceChoice parseDeviceChoice(const std::string& text);
 /// "auto", "f32", "bf16".
-const char* dtypeChoiceName(DTypeChoice choice);
 DTypeChoice parseDTypeChoice(const std::string& text);
 
 /// Round trip for /run/arguments_json; unknown fields are refused by name.

@@ -2,6 +2,7 @@
 #include "session/trace_records.h"
 
 #include "model/text/utf8.h"
+#include "policy/choice_names.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -12,18 +13,6 @@
 namespace ecokv::session {
 
 namespace {
-
-const char* poolModeName(kernels::PoolMode mode) {
-    switch (mode) {
-    case kernels::PoolMode::Average:
-        return "avg";
-    case kernels::PoolMode::AveragePadded:
-        return "avg-padded";
-    case kernels::PoolMode::Max:
-        return "max";
-    }
-    return "avg";
-}
 
 /// A trace travels: it names files, not where they lay on this machine.
 std::string fileName(const std::string& path) {
@@ -133,9 +122,9 @@ trace::Attributes policyAttributes(const policy::ResolvedPolicy& policy) {
         {"alpha", config.alpha},
         {"beta", config.beta},
         {"pool", std::int64_t{config.pool}},
-        {"pool_mode", std::string(poolModeName(policy.poolMode))},
+        {"pool_mode", std::string(nameOf(policy::kPoolModes, policy.poolMode))},
         {"value_norm", std::int64_t{policy.valueNorm}},
-        {"geometry", std::string(config.geometry == policy::Geometry::Pre ? "pre" : "post")},
+        {"geometry", std::string(nameOf(policy::kGeometries, config.geometry))},
         {"seed", static_cast<std::int64_t>(config.seed)},
         {"compressed", std::int64_t{policy.compresses}},
         {"note", policy.note},
