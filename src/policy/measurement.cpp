@@ -71,6 +71,21 @@ std::vector<float> Measurement::toHost(const kernels::DeviceBuffer& buffer) cons
     return host;
 }
 
+kernels::DeviceBuffer Measurement::measuredNorms(const TensorView& rows, const char* what) const {
+    const std::int64_t count = m_kvHeads * rows.shape[1];
+    const kernels::DeviceBuffer cosine = floats(count);
+    const kernels::DeviceBuffer euclid = floats(count);
+    kernels::DeviceBuffer norm = floats(count);
+    std::vector<kernels::HeadStatistics> heads(static_cast<std::size_t>(m_kvHeads));
+    check(kernels::keyStatistics({rows, nullptr},
+                                 {static_cast<float*>(cosine.data()),
+                                  static_cast<float*>(euclid.data()),
+                                  static_cast<float*>(norm.data()), heads.data()},
+                                 m_backend),
+          what);
+    return norm;
+}
+
 /// Norms of all rows [kvHead, token]: those of the candidates are known, the protected ones are
 /// measured here, at the start and at the end.
 std::vector<float> Measurement::normsOf(const TensorView& rows,
@@ -83,18 +98,8 @@ std::vector<float> Measurement::normsOf(const TensorView& rows,
         if (begin == end) {
             continue;
         }
-        const std::int64_t count = m_kvHeads * (end - begin);
-        const kernels::DeviceBuffer cosine = floats(count);
-        const kernels::DeviceBuffer euclid = floats(count);
-        const kernels::DeviceBuffer norm = floats(count);
-        std::vector<kernels::HeadStatistics> heads(static_cast<std::size_t>(m_kvHeads));
-        check(kernels::keyStatistics({tokenRange(rows, begin, end), nullptr},
-                                     {static_cast<float*>(cosine.data()),
-                                      static_cast<float*>(euclid.data()),
-                                      static_cast<float*>(norm.data()), heads.data()},
-                                     m_backend),
-              what);
-        place(toHost(norm), end - begin, begin, m_tokens, norms);
+        const kernels::DeviceBuffer part = measuredNorms(tokenRange(rows, begin, end), what);
+        place(toHost(part), end - begin, begin, m_tokens, norms);
     }
     return norms;
 }
@@ -132,18 +137,9 @@ void Measurement::measureValues(const LayerInput& input) {
         m_valueNorm.assign(static_cast<std::size_t>(m_kvHeads * m_tokens), std::nanf(""));
         return;
     }
-    const std::int64_t count = m_kvHeads * m_candidates;
-    m_candidateValueNorm = floats(count);
-    if (count > 0) {
-        const kernels::DeviceBuffer cosine = floats(count);
-        const kernels::DeviceBuffer euclid = floats(count);
-        std::vector<kernels::HeadStatistics> heads(static_cast<std::size_t>(m_kvHeads));
-        check(kernels::keyStatistics(
-                  {tokenRange(input.values, m_first, m_first + m_candidates), nullptr},
-                  {static_cast<float*>(cosine.data()), static_cast<float*>(euclid.data()),
-                   static_cast<float*>(m_candidateValueNorm.data()), heads.data()},
-                  m_backend),
-              "value norms");
+    if (m_kvHeads * m_candidates > 0) {
+        m_candidateValueNorm =
+            measuredNorms(tokenRange(input.values, m_first, m_first + m_candidates), "value norms");
     }
     m_valueNorm = normsOf(input.values, m_candidateValueNorm, "value norms");
 }

@@ -51,6 +51,8 @@ private:
     void check(kernels::Status status, const char* what) const;
     kernels::DeviceBuffer floats(std::int64_t count) const;
     std::vector<float> toHost(const kernels::DeviceBuffer& buffer) const;
+    /// |row| of `rows` [kvHead, token, dim], [kvHead, token] f32 on the backend's device.
+    kernels::DeviceBuffer measuredNorms(const TensorView& rows, const char* what) const;
     std::vector<float> normsOf(const TensorView& rows, const kernels::DeviceBuffer& candidates,
                                const char* what) const;
 

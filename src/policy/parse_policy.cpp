@@ -115,7 +115,7 @@ PolicyConfig parsePolicy(const std::string& text, const PolicyConfig& defaults) 
         setOption(config, rest.substr(0, comma));
         rest = comma == std::string_view::npos ? std::string_view{} : rest.substr(comma + 1);
     }
-    findAllocator(config.allocator);
+    checkAllocator(config.allocator);
     return config;
 }
 

@@ -106,7 +106,7 @@ std::string reasonToKeepAll(const ResolvedPolicy& policy, const Scorer& scorer) 
 
 ResolvedPolicy resolve(const PolicyConfig& config, std::int64_t tokens) {
     const Scorer& scorer = findScorer(config.scorer);
-    findAllocator(config.allocator);
+    checkAllocator(config.allocator);
     checkConfig(config, tokens);
 
     ResolvedPolicy policy;

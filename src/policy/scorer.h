@@ -40,7 +40,7 @@ struct Scorer {
 /// Throws Error{Usage} with the list of known names.
 const Scorer& findScorer(const std::string& name);
 /// Throws Error{Usage} with the list of known names.
-void findAllocator(const std::string& name);
+void checkAllocator(const std::string& name);
 const std::vector<Scorer>& scorers();
 
 Scorer fullScorer();

@@ -47,7 +47,7 @@ const Scorer& findScorer(const std::string& name) {
     return *found;
 }
 
-void findAllocator(const std::string& name) {
+void checkAllocator(const std::string& name) {
     if (std::ranges::find(allocators(), name) == allocators().end()) {
         throwUsage(fmt::format("There is no budget allocator '{}'.", name),
                    fmt::format("Known allocators: {}.", fmt::join(allocators(), ", ")));
