@@ -2,6 +2,7 @@
 #include "cache/layer_storage.h"
 
 #include "base/error.h"
+#include "kernels/backend_choice.h"
 #include "kernels/compact_rows.h"
 
 #include <algorithm>
@@ -116,8 +117,7 @@ void LayerStorage::append(const TensorView& keys, const TensorView& values,
 }
 
 void LayerStorage::compact(const std::vector<std::vector<std::int32_t>>& kept, std::int64_t spare) {
-    const auto backend =
-        m_layout.device.kind == DeviceKind::Cuda ? kernels::Backend::Cuda : kernels::Backend::Cpu;
+    const kernels::Backend backend = kernels::backendFor(m_layout.device);
     bool moves = false;
     for (std::size_t head = 0; head < m_positions.size(); ++head) {
         const std::vector<std::int32_t>& rows = kept[head];

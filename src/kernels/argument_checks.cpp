@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "kernels/argument_checks.h"
 
+#include "kernels/backend_choice.h"
+
 namespace ecokv::kernels {
 
 Status checkFloatTensor(const TensorView& tensor, std::size_t rank, Backend backend) {
@@ -21,8 +23,7 @@ Status checkFloatTensor(const TensorView& tensor, std::size_t rank, Backend back
     if (tensor.numel() > 0 && tensor.data == nullptr) {
         return Status::BadShape;
     }
-    const auto wanted = backend == Backend::Cuda ? DeviceKind::Cuda : DeviceKind::Cpu;
-    return tensor.device.kind == wanted ? Status::Ok : Status::DeviceMismatch;
+    return tensor.device.kind == deviceKindOf(backend) ? Status::Ok : Status::DeviceMismatch;
 }
 
 Status checkRotation(const Rotation& rotation, std::int64_t dim) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "kernels/compact_rows.h"
 
+#include "kernels/backend_choice.h"
 #include "kernels/backends.h"
 
 namespace ecokv::kernels {
@@ -21,8 +22,7 @@ Status checkRows(const TensorView& rows, const std::int32_t* kept, std::int64_t 
         }
         previous = kept[i];
     }
-    const auto wanted = backend == Backend::Cuda ? DeviceKind::Cuda : DeviceKind::Cpu;
-    return rows.device.kind == wanted ? Status::Ok : Status::DeviceMismatch;
+    return rows.device.kind == deviceKindOf(backend) ? Status::Ok : Status::DeviceMismatch;
 }
 
 } // namespace
