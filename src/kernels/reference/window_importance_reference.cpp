@@ -13,6 +13,14 @@ namespace {
 
 constexpr double kHidden = -std::numeric_limits<double>::infinity();
 
+double dot(const std::vector<float>& a, const std::vector<float>& b) {
+    double sum = 0;
+    for (std::size_t i = 0; i < a.size(); ++i) {
+        sum += static_cast<double>(a[i]) * static_cast<double>(b[i]);
+    }
+    return sum;
+}
+
 /// Adds the softmax of `logits` to `sum`; hidden keys get nothing, an all-hidden row adds nothing.
 void addSoftmax(const std::vector<double>& logits, std::vector<double>& sum) {
     const double peak = *std::max_element(logits.begin(), logits.end());
@@ -49,13 +57,9 @@ Status windowImportance(const WindowImportanceInput& input, float* importance) {
             readRowAsIs(input.queries, head, row % window, query.data());
             for (std::int64_t token = 0; token < tokens; ++token) {
                 readRowAsIs(input.keys, kvHead, token, key.data());
-                double dot = 0;
-                for (std::size_t i = 0; i < dim; ++i) {
-                    dot += static_cast<double>(query[i]) * static_cast<double>(key[i]);
-                }
                 const bool visible =
                     input.keyPositions[token] <= input.queryPositions[row % window];
-                const double logit = dot * static_cast<double>(input.scale);
+                const double logit = dot(query, key) * static_cast<double>(input.scale);
                 logits[static_cast<std::size_t>(token)] =
                     visible && std::isfinite(logit) ? logit : kHidden;
             }
