@@ -67,7 +67,7 @@ bool lockUnsupported(const std::string& reason) {
     throwBadInput(fmt::format("{} cannot be opened: HDF5 says \"{}\".", path.string(), reason));
 }
 
-void checkIsHdf5(const fs::path& path) {
+void checkIsReadable(const fs::path& path) {
     std::error_code error;
     if (!fs::exists(path, error)) {
         const fs::path part = path.string() + ".part";
@@ -121,7 +121,7 @@ void holdMetadataUntilFlush(hid_t access) {
 } // namespace
 
 ReadableFile openForReading(const fs::path& path) {
-    checkIsHdf5(path);
+    checkIsReadable(path);
     const LibraryLock lock;
     ReadableFile result;
     result.file = Handle(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);

@@ -84,6 +84,10 @@ void WriteQueue::throwIfFailed() {
     }
 }
 
+BufferPool::BufferPool() {
+    m_free.reserve(kFreeBuffers); // a buffer that comes back must not need memory
+}
+
 std::shared_ptr<std::byte> BufferPool::take(std::size_t bytes) {
     std::unique_ptr<std::byte[]> memory;
     std::size_t capacity = bytes;
@@ -108,7 +112,7 @@ std::shared_ptr<std::byte> BufferPool::take(std::size_t bytes) {
             }};
 }
 
-void BufferPool::giveBack(std::byte* memory, std::size_t bytes) {
+void BufferPool::giveBack(std::byte* memory, std::size_t bytes) noexcept {
     std::unique_ptr<std::byte[]> owned(memory);
     const std::lock_guard lock(m_mutex);
     if (m_free.size() >= kFreeBuffers) {

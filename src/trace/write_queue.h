@@ -56,6 +56,7 @@ private:
 /// std::make_shared: buffers keep their pool alive.
 class BufferPool : public std::enable_shared_from_this<BufferPool> {
 public:
+    BufferPool();
     /// At least `bytes` of uninitialised memory, which comes back when the last copy dies.
     std::shared_ptr<std::byte> take(std::size_t bytes);
 
@@ -65,7 +66,7 @@ private:
         std::unique_ptr<std::byte[]> memory;
     };
 
-    void giveBack(std::byte* memory, std::size_t bytes);
+    void giveBack(std::byte* memory, std::size_t bytes) noexcept;
 
     std::mutex m_mutex;
     std::vector<Free> m_free;

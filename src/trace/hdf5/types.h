@@ -21,7 +21,7 @@ Handle enumType(const std::vector<const char*>& names);
 /// What a stored type is to us.
 enum class TypeClass : std::uint8_t { Float, BF16, F16, Integer, Enum, Text, Other };
 TypeClass classify(hid_t type);
-/// "float32", "bfloat16", "uint8 enum", "text", "other".
+/// "float32", "bfloat16", "uint8", "enum of 8 bits", "text", "other".
 std::string typeName(hid_t type);
 
 /// The memory type HDF5 converts to.
