@@ -54,7 +54,7 @@ public:
                           const CancellationToken& cancel) = 0;
 };
 
-/// Loads the engine library (beside the program, or ECOKV_ENGINE given by main as `hint`) and
+/// Loads the engine library (beside the program, or `hint`: what --engine of the desktop names) and
 /// creates the engine. Throws Error{BadInput} with advice in a build without the engine.
 std::unique_ptr<Engine> loadEngine(const std::filesystem::path& hint = {});
 

@@ -2,6 +2,7 @@
 // The engine behind session::Engine: holds the opened model and runs prompts on it.
 
 #include "base/error.h"
+#include "base/stop_watch.h"
 #include "kernels/device_memory.h"
 #include "model/model.h"
 #include "session/engine.h"
@@ -9,8 +10,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <chrono>
 #include <thread>
 
 namespace ecokv::session {
@@ -55,6 +54,10 @@ model::ComputeDType computeDType(DTypeChoice choice) {
         break;
     }
     return model::ComputeDType::Auto;
+}
+
+bool isUsable(const kernels::CudaReport& cuda) {
+    return cuda.built && cuda.problem.empty();
 }
 
 class EngineImpl : public Engine {
@@ -128,7 +131,7 @@ DeviceReport EngineImpl::devices() {
         report.lines.push_back(fmt::format("cuda: kernels built for {}, not usable: {}",
                                            cuda.architectures, cuda.problem));
     }
-    report.chosen = cuda.built && cuda.problem.empty() ? "cuda" : "cpu";
+    report.chosen = isUsable(cuda) ? "cuda" : "cpu";
     report.lines.push_back("auto uses: " + report.chosen);
     return report;
 }
@@ -138,7 +141,7 @@ Device EngineImpl::chooseDevice(DeviceChoice choice) const {
         return {};
     }
     const kernels::CudaReport cuda = kernels::cudaReport();
-    const bool usable = cuda.built && cuda.problem.empty();
+    const bool usable = isUsable(cuda);
     if (choice == DeviceChoice::Cuda && !usable) {
         throwBadInput(
             cuda.built ? fmt::format("No GPU can be used: {}. Kernels for {} are built in.",
@@ -153,7 +156,7 @@ Device EngineImpl::chooseDevice(DeviceChoice choice) const {
 
 double EngineImpl::load(const RunConfig& config, RunListener& listener,
                         const CancellationToken& cancel) {
-    const auto start = std::chrono::steady_clock::now();
+    const StopWatch watch;
     const ModelKey key{std::filesystem::weakly_canonical(config.model), chooseDevice(config.device),
                        config.dtype, usableThreads(config.threads)};
     if (!m_model || !(key == m_key)) {
@@ -167,7 +170,7 @@ double EngineImpl::load(const RunConfig& config, RunListener& listener,
         m_model = model::Model::open(key.folder, options);
         m_key = key;
     }
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    return watch.seconds();
 }
 
 RunResult EngineImpl::run(const RunConfig& config, RunListener& listener,

@@ -1,49 +1,16 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "session/layer_pipeline.h"
 
-#include "kernels/device_memory.h"
+#include "base/stop_watch.h"
+#include "policy/host_tensor.h"
 #include "policy/retention.h"
 #include "session/trace_records.h"
 
-#include <chrono>
+#include <algorithm>
 #include <numeric>
 #include <utility>
 
 namespace ecokv::session {
-
-namespace {
-
-/// Tensors of one layer in host memory: views of the model's where they already are.
-struct HostLayer {
-    explicit HostLayer(const model::LayerTensors& tensors)
-        : keys(tensors.keys), values(tensors.values), windowQueries(tensors.windowQueries) {
-        moveToHost(keys, m_buffers[0]);
-        moveToHost(values, m_buffers[1]);
-        moveToHost(windowQueries, m_buffers[2]);
-    }
-
-    TensorView keys, values, windowQueries;
-
-private:
-    static void moveToHost(TensorView& view, kernels::DeviceBuffer& buffer) {
-        if (view.device.kind == DeviceKind::Cpu) {
-            return;
-        }
-        const auto bytes = static_cast<std::size_t>(view.numel()) * dtypeSize(view.dtype);
-        buffer = kernels::DeviceBuffer(bytes, Device{});
-        kernels::copyToContiguous(view, buffer.data(), Device{});
-        view = TensorView::contiguous(buffer.data(), view.dtype,
-                                      {view.shape[0], view.shape[1], view.shape[2]});
-    }
-
-    kernels::DeviceBuffer m_buffers[3];
-};
-
-double secondsSince(std::chrono::steady_clock::time_point start) {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-} // namespace
 
 cache::LayerPlan keepEverything(LayerId layer, std::int32_t kvHeads, std::int64_t tokens) {
     std::vector<std::int32_t> rows(static_cast<std::size_t>(tokens));
@@ -79,26 +46,27 @@ void LayerPipeline::layerPrefilled(const model::LayerTensors& tensors) {
     const std::int64_t tokens = tensors.keys.shape[1];
     auto plan = keepEverything(tensors.layer, kvHeads, tokens);
     if (scoringNeeded()) {
-        const auto start = std::chrono::steady_clock::now();
-        const policy::LayerInput input{tensors.layer,
-                                       tensors.keys,
-                                       tensors.values,
-                                       tensors.windowQueries,
-                                       tensors.positions,
-                                       tensors.windowPositions,
-                                       nullptr};
+        const StopWatch watch;
+        const policy::LayerInput input{.layer = tensors.layer,
+                                       .keys = tensors.keys,
+                                       .values = tensors.values,
+                                       .windowQueries = tensors.windowQueries,
+                                       .positions = tensors.positions,
+                                       .windowPositions = tensors.windowPositions};
         const policy::LayerScores scores = score(input);
         if (m_setup.policy.compresses) {
             plan = policy::planLayer(scores, m_setup.policy);
         }
-        m_scoringSeconds += secondsSince(start);
+        m_scoringSeconds += watch.seconds();
         m_notes.insert(m_notes.end(), scores.notes.begin(), scores.notes.end());
         if (m_setup.trace != nullptr) {
-            const HostLayer host(tensors);
+            const policy::HostTensor keys(input.keys);
+            const policy::HostTensor values(input.values);
+            const policy::HostTensor queries(input.windowQueries);
             policy::LayerInput onHost = input;
-            onHost.keys = host.keys;
-            onHost.values = host.values;
-            onHost.windowQueries = host.windowQueries;
+            onHost.keys = keys.view();
+            onHost.values = values.view();
+            onHost.windowQueries = queries.view();
             measureAndRecord(onHost, scores, plan);
         }
     }

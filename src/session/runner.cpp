@@ -2,6 +2,8 @@
 #include "session/runner.h"
 
 #include "base/error.h"
+#include "base/stop_watch.h"
+#include "kernels/backend_choice.h"
 #include "session/answer_generator.h"
 #include "session/layer_pipeline.h"
 #include "session/ledger_book.h"
@@ -11,7 +13,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <fstream>
 #include <string_view>
 #include <utility>
@@ -19,16 +20,6 @@
 namespace ecokv::session {
 
 namespace {
-
-class StopWatch {
-public:
-    double seconds() const {
-        return std::chrono::duration<double>(std::chrono::steady_clock::now() - m_start).count();
-    }
-
-private:
-    std::chrono::steady_clock::time_point m_start = std::chrono::steady_clock::now();
-};
 
 constexpr const char* kPolicyId = "0";
 /// Longer than any prompt: what is impossible here is impossible for every prompt.
@@ -158,8 +149,12 @@ void Runner::openTrace() {
     const cache::CacheShape shape = m_model.cacheShape();
     trace::WriterOptions options;
     options.path = m_config.trace;
-    options.dimensions = {shape.layers,      m_model.info().heads, shape.kvHeads,
-                          m_prompt.tokens(), shape.headDim,        m_recordWindow};
+    options.dimensions = {.layers = shape.layers,
+                          .heads = m_model.info().heads,
+                          .kvHeads = shape.kvHeads,
+                          .tokens = m_prompt.tokens(),
+                          .headDim = shape.headDim,
+                          .window = m_recordWindow};
     options.tensorDType = shape.dtype;
     options.recordValues = m_config.recordValues;
     options.compact = m_config.compactTrace;
@@ -189,10 +184,15 @@ void Runner::prefill() {
         m_full = std::make_unique<cache::KvCache>(shape);
         m_full->reserveForDecode(m_config.maxNewTokens);
     }
-    const bool onGpu = shape.device.kind == DeviceKind::Cuda;
-    LayerPipeline pipeline({m_policy, onGpu ? kernels::Backend::Cuda : kernels::Backend::Cpu,
-                            m_model.info().rope, m_cache.get(), m_full.get(), m_trace.get(),
-                            m_recordWindow, m_config.recordValues, m_cancel});
+    LayerPipeline pipeline({.policy = m_policy,
+                            .backend = kernels::backendFor(shape.device),
+                            .rope = m_model.info().rope,
+                            .cache = m_cache.get(),
+                            .full = m_full.get(),
+                            .trace = m_trace.get(),
+                            .recordWindow = m_recordWindow,
+                            .recordValues = m_config.recordValues,
+                            .cancel = m_cancel});
     m_logits = m_model.prefill(
         m_prompt, *m_cache, &pipeline,
         [this](const Progress& progress) { m_listener.progress(progress); }, m_cancel);
