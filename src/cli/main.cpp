@@ -66,6 +66,8 @@ int main(int argc, char** argv) {
         return outputLost(error.what());
     } catch (const std::exception& error) {
         fmt::print(stderr, "ecokv: internal error: {}\n", error.what());
-        return static_cast<int>(ExitCode::Bug);
+    } catch (...) {
+        fmt::print(stderr, "ecokv: internal error without a message\n");
     }
+    return static_cast<int>(ExitCode::Bug);
 }

@@ -37,11 +37,12 @@ bool isTraceOrEmpty(const std::filesystem::path& file) {
 /// A trace may replace an older trace, never a picture, a model file or anything else.
 void checkTracePath(const std::filesystem::path& trace) {
     const auto folder = trace.parent_path();
-    if (!folder.empty() && !std::filesystem::is_directory(folder)) {
+    std::error_code unreadable; // counts as missing
+    if (!folder.empty() && !std::filesystem::is_directory(folder, unreadable)) {
         throwBadInput(fmt::format("The folder {} for the trace does not exist.", folder.string()),
                       "Make it first, or name another file.");
     }
-    if (std::filesystem::is_regular_file(trace) && !isTraceOrEmpty(trace)) {
+    if (std::filesystem::is_regular_file(trace, unreadable) && !isTraceOrEmpty(trace)) {
         throwBadInput(
             fmt::format("{} exists and is not a trace; it is left as it is.", trace.string()),
             "Name a new file that ends in .ecokv.h5.");
@@ -49,11 +50,12 @@ void checkTracePath(const std::filesystem::path& trace) {
 }
 
 void checkPicture(const std::filesystem::path& image) {
-    if (std::filesystem::is_directory(image)) {
+    std::error_code unreadable; // counts as missing
+    if (std::filesystem::is_directory(image, unreadable)) {
         throwBadInput(fmt::format("The picture {} is a folder.", image.string()),
                       "Name a JPEG, PNG or WebP file.");
     }
-    if (!std::filesystem::is_regular_file(image)) {
+    if (!std::filesystem::is_regular_file(image, unreadable)) {
         throwBadInput(fmt::format("The picture \"{}\" was not found.", image.string()),
                       "Check the path.");
     }

@@ -30,6 +30,7 @@ bool failed(cudaError_t result) {
         return false;
     }
     lastFailure = std::string(cudaGetErrorName(result)) + ": " + cudaGetErrorString(result);
+    cudaGetLastError(); // told here once; it must not fail the next launch as well
     return true;
 }
 
@@ -65,7 +66,6 @@ std::string lastError() {
 void* allocate(std::size_t bytes, int device) {
     void* memory = nullptr;
     if (failed(cudaSetDevice(device)) || failed(cudaMalloc(&memory, bytes))) {
-        cudaGetLastError(); // the failure is told here; it must not stick to the next launch
         refuse("No memory for " + std::to_string(bytes) + " bytes on GPU " + std::to_string(device),
                "Use a shorter prompt, a smaller model, or --device cpu.");
     }
