@@ -166,10 +166,10 @@ TEST(ModelPicker, summaryIsOneSentenceWithUnits) {
     summary.kvHeads = 4;
     summary.headDim = 32;
     summary.parameters = 1'900'000;
-    summary.weightBytes = 3 << 20;
+    summary.weightBytes = 3'700'000;
     summary.dtype = "bfloat16";
     EXPECT_EQ(modelSentence(summary),
-              u"llava · 6 layers × 4 KV heads of 32 · 1.9 M parameters, bfloat16, 3.0 MiB"_qs);
+              u"llava · 6 layers × 4 KV heads of 32 · 1.9 M parameters, bfloat16, 3.7 MB"_qs);
 }
 
 TEST(AnswersPage, marksTheFirstDifferenceWhileStreaming) {

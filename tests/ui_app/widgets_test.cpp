@@ -156,7 +156,7 @@ TEST(LedgerView, saysRangesWhenHeadsDiffer) {
     }
     const QString all = names.join(u'\n');
     EXPECT_TRUE(all.contains(u"4 to 8"_qs)) << all.toStdString();
-    EXPECT_TRUE(all.contains(u"1.0 MiB"_qs));
+    EXPECT_TRUE(all.contains(u"1.0 MB"_qs));
     EXPECT_TRUE(all.contains(u"75 %"_qs));
     EXPECT_EQ(view.findChild<QTableView*>()->model()->rowCount(), 2);
     view.clear();

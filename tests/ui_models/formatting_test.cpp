@@ -18,16 +18,18 @@ TEST(Formatting, numbersHaveFourDigitsAndNanIsADash) {
 TEST(Formatting, decimalPointInEveryLocaleF156) {
     QLocale::setDefault(QLocale(QLocale::German));
     EXPECT_EQ(formatNumber(0.25), u"0.25"_qs);
-    EXPECT_EQ(formatBytes(1536), u"1.5 KiB"_qs);
+    EXPECT_EQ(formatBytes(1536), u"1.5 KB"_qs);
     QLocale::setDefault(QLocale::c());
 }
 
-TEST(Formatting, bytesUseBinaryUnits) {
+TEST(Formatting, bytesUseTheDecimalUnitsOfTheCli) {
     EXPECT_EQ(formatBytes(0), u"0 B"_qs);
-    EXPECT_EQ(formatBytes(1023), u"1023 B"_qs);
-    EXPECT_EQ(formatBytes(1024), u"1.0 KiB"_qs);
-    EXPECT_EQ(formatBytes(3'700'000), u"3.5 MiB"_qs); // 3.7e6 / 2^20 = 3.529
-    EXPECT_EQ(formatBytes(std::uint64_t{500} << 30), u"500 GiB"_qs);
+    EXPECT_EQ(formatBytes(999), u"999 B"_qs);
+    EXPECT_EQ(formatBytes(1000), u"1.0 KB"_qs);
+    EXPECT_EQ(formatBytes(1024), u"1.0 KB"_qs);
+    EXPECT_EQ(formatBytes(8'192'000), u"8.2 MB"_qs); // as in tests/cli/run_report_test.cpp
+    EXPECT_EQ(formatBytes(std::uint64_t{500} << 30), u"536.9 GB"_qs); // 500 * 2^30 / 1e9
+    EXPECT_EQ(formatBytes(2'500'000'000'000'000), u"2500.0 TB"_qs);
 }
 
 TEST(Formatting, sharesAndSeconds) {

@@ -40,18 +40,17 @@ QString formatNumber(double value) {
 }
 
 QString formatBytes(std::uint64_t bytes) {
-    static constexpr std::array<const char*, 4> kUnits = {"KiB", "MiB", "GiB", "TiB"};
-    if (bytes < 1024) {
+    static constexpr std::array<const char*, 4> kUnits = {"KB", "MB", "GB", "TB"};
+    if (bytes < 1000) {
         return QStringLiteral("%1 B").arg(bytes);
     }
-    double value = static_cast<double>(bytes) / 1024.0;
+    double value = static_cast<double>(bytes) / 1000.0;
     std::size_t unit = 0;
-    while (value >= 1024.0 && unit + 1 < kUnits.size()) {
-        value /= 1024.0;
+    while (value >= 1000.0 && unit + 1 < kUnits.size()) {
+        value /= 1000.0;
         ++unit;
     }
-    return QStringLiteral("%1 %2").arg(QString::number(value, 'f', value < 100.0 ? 1 : 0),
-                                       QLatin1String(kUnits[unit]));
+    return QStringLiteral("%1 %2").arg(QString::number(value, 'f', 1), QLatin1String(kUnits[unit]));
 }
 
 QString formatShare(double share) {

@@ -12,7 +12,7 @@ namespace ecokv::ui {
 
 /// Four significant digits, "–" for NaN.
 QString formatNumber(double value);
-/// "1.5 KiB", "3.7 MiB"; bytes are exact below 1 KiB.
+/// "1.5 KB", "3.7 MB": decimal units with one decimal, as the CLI writes them; exact below 1 KB.
 QString formatBytes(std::uint64_t bytes);
 /// 0.173 -> "17 %"; "–" for NaN.
 QString formatShare(double share);

@@ -35,7 +35,7 @@ private:
     QLabel* m_summary;
 };
 
-/// "llava · 6 layers × 4 KV heads of 32 · 1.9 M parameters, bfloat16, 3.7 MiB".
+/// "llava · 6 layers × 4 KV heads of 32 · 1.9 M parameters, bfloat16, 3.7 MB".
 QString modelSentence(const session::ModelSummary& summary);
 
 } // namespace ecokv::ui
