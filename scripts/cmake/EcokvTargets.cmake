@@ -47,9 +47,10 @@ function(ecokv_add_module name)
     target_link_libraries(ecokv_${name} PUBLIC ${arg_PUBLIC} PRIVATE ${arg_PRIVATE})
 endfunction()
 
-# ecokv_add_test(NAME SOURCES ... LIBS ... [LABELS ...]) makes tests/NAME from GoogleTest sources.
+# ecokv_add_test(NAME [SERIAL] SOURCES ... LIBS ... [LABELS ...]) makes tests/NAME from GoogleTest
+# sources. SERIAL: the tests measure time, so ctest runs nothing beside them.
 function(ecokv_add_test name)
-    cmake_parse_arguments(arg "" "" "SOURCES;LIBS;LABELS" ${ARGN})
+    cmake_parse_arguments(arg "SERIAL" "" "SOURCES;LIBS;LABELS" ${ARGN})
     if(NOT arg_LABELS)
         set(arg_LABELS unit)
     endif()
@@ -59,5 +60,6 @@ function(ecokv_add_test name)
     target_link_libraries(${name} PRIVATE ${arg_LIBS} GTest::gtest GTest::gtest_main)
     target_compile_definitions(${name} PRIVATE ECOKV_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
                                                ECOKV_BINARY_DIR="${PROJECT_BINARY_DIR}")
-    gtest_discover_tests(${name} DISCOVERY_TIMEOUT 120 PROPERTIES LABELS "${arg_LABELS}")
+    gtest_discover_tests(${name} DISCOVERY_TIMEOUT 120
+        PROPERTIES LABELS "${arg_LABELS}" RUN_SERIAL ${arg_SERIAL})
 endfunction()
