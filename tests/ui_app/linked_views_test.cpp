@@ -192,6 +192,19 @@ TEST_F(LinkedViewsTest, aTraceWithoutPoliciesSaysWhatToDo) {
     EXPECT_EQ(inspected(u"Kept tokens"_qs), u"–"_qs);
 }
 
+TEST_F(LinkedViewsTest, aDamagedPolicyIsNotTakenForNoEviction) {
+    auto damaged = std::make_shared<analysis::TraceDocument>(*m_bench->state()->document());
+    damaged->policies.clear();
+    damaged->problems = {"/policies/0/kept has the wrong shape."};
+    m_bench->state()->setDocument(damaged);
+    QStringList said;
+    for (const QLabel* label : m_window->survivalPage()->findChildren<QLabel*>()) {
+        said << label->text();
+    }
+    EXPECT_TRUE(said.contains(u"/policies/0/kept has the wrong shape."_qs));
+    EXPECT_FALSE(said.contains(u"This trace holds no policy"_qs));
+}
+
 TEST_F(LinkedViewsTest, theNewestOfTwoTracesWins) {
     const auto second = ecokv::test::writeSampleTrace(m_folder / "second.ecokv.h5");
     m_bench->openPath(fromPath(m_folder / "sample.ecokv.h5"));

@@ -34,7 +34,12 @@ EmptyText noTraceText() {
             SurvivalPage::tr("Run")};
 }
 
-EmptyText noPolicyText() {
+/// Why there are no survivors to show: the file's own problems come before any guess.
+EmptyText noPolicyText(const analysis::TraceDocument& document) {
+    if (!document.problems.empty()) {
+        return {SurvivalPage::tr("No policy of this trace can be read"),
+                QString::fromStdString(document.problems.front()), SurvivalPage::tr("Run")};
+    }
     return {SurvivalPage::tr("This trace holds no policy"),
             SurvivalPage::tr("It was recorded without eviction, so every token survives. Run its "
                              "prompt again with a budget."),
@@ -164,7 +169,7 @@ void SurvivalPage::showDocument() {
     m_pictureLabel->setVisible(pictures > 1);
     m_picture->setVisible(pictures > 1);
     const bool usable = document && !document->policies.empty();
-    m_empty->setText(document && !usable ? noPolicyText() : noTraceText());
+    m_empty->setText(document && !usable ? noPolicyText(*document) : noTraceText());
     m_stack->setCurrentIndex(usable ? 1 : 0);
 }
 
