@@ -152,11 +152,12 @@ build_jobs() {
     [ "$cores" -le "$memory" ] && echo "$cores" || echo "$memory"
 }
 
+# build [TARGET]: everything but the benchmarks where none is named.
 build() {
     if [ ! -f "$build_dir/build.ninja" ]; then
         say "Configuring ($preset)"
         cmake --preset "$preset" -DCMAKE_CXX_COMPILER_LAUNCHER=ccache
     fi
     say "Building ($preset)"
-    cmake --build --preset "$preset" -j "$(build_jobs)"
+    cmake --build --preset "$preset" -j "$(build_jobs)" --target "${1:-all}"
 }
