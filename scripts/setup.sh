@@ -10,6 +10,7 @@ apt_packages=(
     "ninja-build:build tool"
     "ccache:keeps compiled files, so that a second build is quick"
     "git:version control, used by the style check"
+    "pkg-config:finds the libraries below"
     "clang-format:formatting check of the tests"
     "clang-tidy:static checks of ./run lint"
     "python3:makes the virtual environment"
