@@ -2,7 +2,7 @@
 #include "policy/retention.h"
 
 #include "base/error.h"
-#include "base/float_convert.h"
+#include "kernels/row_access.h"
 
 #include <fmt/format.h>
 
@@ -16,24 +16,12 @@ namespace {
 
 /// [row, dim] rows of a rank-2 view as contiguous float32.
 std::vector<float> toFloat(const TensorView& view) {
-    const std::int64_t rows = view.shape[0];
     const std::int64_t dim = view.shape[1];
-    std::vector<float> out(static_cast<std::size_t>(rows * dim));
-    for (std::int64_t row = 0; row < rows; ++row) {
-        float* target = out.data() + row * dim;
-        const TensorView source = view[row];
-        const std::int64_t step = source.strides[0];
+    std::vector<float> out(static_cast<std::size_t>(view.shape[0] * dim));
+    for (std::int64_t row = 0; row < view.shape[0]; ++row) {
         for (std::int64_t i = 0; i < dim; ++i) {
-            switch (view.dtype) {
-            case DType::BF16:
-                target[i] = bf16ToFloat(source.as<std::uint16_t>()[i * step]);
-                break;
-            case DType::F16:
-                target[i] = f16ToFloat(source.as<std::uint16_t>()[i * step]);
-                break;
-            default:
-                target[i] = source.as<float>()[i * step];
-            }
+            out[static_cast<std::size_t>(row * dim + i)] =
+                kernels::elementAsFloat(view, row * view.strides[0] + i * view.strides[1]);
         }
     }
     return out;
