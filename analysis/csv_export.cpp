@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 
 namespace ecokv::analysis {
@@ -64,10 +63,8 @@ std::string headMetricCsv(const TraceDocument& document, const std::string& metr
 
 std::string policyMetricCsv(const TraceDocument& document, const std::string& policyId,
                             const std::string& metric) {
-    const auto isIt = [&](const PolicyView& view) { return view.id == policyId; };
-    const auto found = std::find_if(document.policies.begin(), document.policies.end(), isIt);
-    const auto values =
-        found != document.policies.end() ? policyMetric(*found, metric) : std::vector<float>();
+    const PolicyView* found = document.policy(policyId);
+    const auto values = found != nullptr ? policyMetric(*found, metric) : std::vector<float>();
     if (values.empty()) {
         throwUsage(fmt::format("{} has no \"{}\" of a policy \"{}\".", document.path.string(),
                                metric, policyId));

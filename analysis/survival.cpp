@@ -19,10 +19,8 @@ struct Scope {
 };
 
 const PolicyView& policyNamed(const TraceDocument& document, const std::string& id) {
-    for (const PolicyView& policy : document.policies) {
-        if (policy.id == id) {
-            return policy;
-        }
+    if (const PolicyView* policy = document.policy(id)) {
+        return *policy;
     }
     throwUsage(fmt::format("{} has no policy \"{}\".", document.path.string(), id));
 }

@@ -105,6 +105,12 @@ std::string TraceDocument::provenance() const {
     return text;
 }
 
+const PolicyView* TraceDocument::policy(const std::string& id) const {
+    const auto found = std::find_if(policies.begin(), policies.end(),
+                                    [&](const PolicyView& view) { return view.id == id; });
+    return found == policies.end() ? nullptr : &*found;
+}
+
 const std::vector<float>* TraceDocument::headMetric(const std::string& name) const {
     for (const auto& [metric, values] : headMetrics) {
         if (metric == name) {

@@ -42,6 +42,7 @@ struct TraceDocument {
     /// "model, prompt of 269 tokens, ecokv budget 48": the provenance line under figures.
     std::string provenance() const;
     const std::vector<float>* headMetric(const std::string& name) const; ///< null if absent
+    const PolicyView* policy(const std::string& id) const;               ///< null if absent
 };
 
 /// kept_budget (tokens), output_error or retained_mass of a policy, [layer, kvHead]; empty if

@@ -30,14 +30,7 @@ void AppState::setDocument(const DocumentPtr& document) {
 }
 
 const analysis::PolicyView* AppState::policy() const {
-    if (!m_document) {
-        return nullptr;
-    }
-    const std::string id = m_selection.policyId.toStdString();
-    const auto& policies = m_document->policies;
-    const auto found = std::find_if(policies.begin(), policies.end(),
-                                    [&](const analysis::PolicyView& p) { return p.id == id; });
-    return found == policies.end() ? nullptr : &*found;
+    return m_document ? m_document->policy(m_selection.policyId.toStdString()) : nullptr;
 }
 
 void AppState::selectPolicy(const QString& id) {

@@ -23,10 +23,8 @@ QString policyTitle(const analysis::TraceDocument& document, const std::string& 
 
 const analysis::PolicyView& policyOf(const analysis::TraceDocument& document,
                                      const std::string& id) {
-    const auto found =
-        std::find_if(document.policies.begin(), document.policies.end(),
-                     [&](const analysis::PolicyView& view) { return view.id == id; });
-    if (found == document.policies.end()) {
+    const analysis::PolicyView* found = document.policy(id);
+    if (found == nullptr) {
         throwUsage("The trace " + document.path.string() + " has no policy \"" + id + "\".",
                    "`ecokv info` lists its policies.");
     }

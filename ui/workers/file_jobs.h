@@ -18,7 +18,6 @@ public:
 
     void openTrace(const QString& path);
     void cancelOpening();
-    bool isOpening() const { return m_opening.isBusy(); }
     QString openingPath() const { return m_openingPath; }
     void saveTrace(const DocumentPtr& document, const QString& path);
     void exportFigure(const FigurePtr& figure, const QString& path, const ExportOptions& options);
