@@ -22,6 +22,7 @@ apt_packages=(
     "libxcb-cursor0:needed by Qt at start on X11"
     "libhdf5-dev:trace files"
     "hdf5-tools:h5dump, used by the tests"
+    "libeigen3-dev:spectra of key covariances"
     "libhwy-dev:vectorised kernels with run-time dispatch"
     "libcli11-dev:command line"
     "nlohmann-json3-dev:JSON"

@@ -29,9 +29,17 @@ struct PolicyConfig {
     std::uint64_t seed = 0; ///< of `random`
 };
 
+/// The model a policy is resolved for: what allocators share the budget over and what tables of
+/// head weights are checked against. Without layers every head gets the budget itself.
+struct ModelShape {
+    std::int32_t layers = 0, kvHeads = 0;
+    std::string model; ///< name, as head tables carry it
+};
+
 /// A configuration with every default filled in, checked against one prompt.
 struct ResolvedPolicy {
     PolicyConfig config;
+    ModelShape shape;
     std::int64_t tokens = 0; ///< N, prompt length
     int window = 8;
     std::int64_t recent = 0;
@@ -52,6 +60,7 @@ PolicyConfig parsePolicy(const std::string& text, const PolicyConfig& defaults =
 
 /// Fills defaults in and checks them. Throws Error{Usage} (budget < sink + recent, even pool, ...).
 /// Field cases F001, F003, F013, F031.
-ResolvedPolicy resolve(const PolicyConfig& config, std::int64_t tokens);
+ResolvedPolicy resolve(const PolicyConfig& config, std::int64_t tokens,
+                       const ModelShape& shape = {});
 
 } // namespace ecokv::policy

@@ -104,13 +104,14 @@ std::string reasonToKeepAll(const ResolvedPolicy& policy, const Scorer& scorer) 
 
 } // namespace
 
-ResolvedPolicy resolve(const PolicyConfig& config, std::int64_t tokens) {
+ResolvedPolicy resolve(const PolicyConfig& config, std::int64_t tokens, const ModelShape& shape) {
     const Scorer& scorer = findScorer(config.scorer);
     checkAllocator(config.allocator);
     checkConfig(config, tokens);
 
     ResolvedPolicy policy;
     policy.config = config;
+    policy.shape = shape;
     policy.tokens = tokens;
     policy.poolMode = config.poolMode.value_or(scorer.defaults.poolMode);
     policy.valueNorm = config.valueNorm.value_or(scorer.defaults.valueNorm);

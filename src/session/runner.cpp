@@ -130,7 +130,9 @@ void Runner::prepare() {
     for (const std::string& sentence : m_prompt.notes) {
         note(sentence);
     }
-    m_policy = policy::resolve(m_config.policy, m_prompt.tokens());
+    const model::ModelInfo& info = m_model.info();
+    m_policy =
+        policy::resolve(m_config.policy, m_prompt.tokens(), {info.layers, info.kvHeads, info.name});
     if (!m_policy.note.empty()) {
         note(m_policy.note);
     }
