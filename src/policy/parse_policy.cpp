@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// "name:key=value,key=value" to a PolicyConfig. Numbers are read without a locale (F155, F156).
+// "name:key=value,key=value" to a PolicyConfig and back. Numbers are read and written without a
+// locale (F155, F156).
 #include "base/error.h"
 #include "policy/choice_names.h"
 #include "policy/policy_config.h"
@@ -43,10 +44,12 @@ Choice readChoice(std::string_view key, std::string_view text,
 constexpr ChoiceTable<bool, 2> kSwitches{{{"on", true}, {"off", false}}};
 
 using Setter = void (*)(PolicyConfig&, std::string_view key, std::string_view value);
+using Getter = std::string (*)(const PolicyConfig&); ///< as `Setter` reads it, "" = unset
 
 struct Option {
     std::string_view key;
     Setter set;
+    Getter get;
 };
 
 template <auto Member>
@@ -60,29 +63,50 @@ void setNumber(PolicyConfig& config, std::string_view key, std::string_view valu
     }
 }
 
+template <auto Member> std::string numberText(const PolicyConfig& config) {
+    const auto& field = config.*Member;
+    if constexpr (requires { field.has_value(); }) {
+        return field ? fmt::format("{}", *field) : std::string();
+    } else {
+        return fmt::format("{}", field);
+    }
+}
+
 constexpr std::array kOptions = {
-    Option{"budget", setNumber<&PolicyConfig::budget>},
-    Option{"window", setNumber<&PolicyConfig::window>},
-    Option{"recent", setNumber<&PolicyConfig::recent>},
-    Option{"sink", setNumber<&PolicyConfig::sink>},
-    Option{"pool", setNumber<&PolicyConfig::pool>},
+    Option{"budget", setNumber<&PolicyConfig::budget>, numberText<&PolicyConfig::budget>},
+    Option{"window", setNumber<&PolicyConfig::window>, numberText<&PolicyConfig::window>},
+    Option{"recent", setNumber<&PolicyConfig::recent>, numberText<&PolicyConfig::recent>},
+    Option{"sink", setNumber<&PolicyConfig::sink>, numberText<&PolicyConfig::sink>},
+    Option{"pool", setNumber<&PolicyConfig::pool>, numberText<&PolicyConfig::pool>},
     Option{"pool_mode",
            [](PolicyConfig& config, std::string_view key, std::string_view value) {
                config.poolMode = readChoice(key, value, kPoolModes);
+           },
+           [](const PolicyConfig& config) {
+               return std::string(config.poolMode ? nameOf(kPoolModes, *config.poolMode) : "");
            }},
     Option{"vnorm",
            [](PolicyConfig& config, std::string_view key, std::string_view value) {
                config.valueNorm = readChoice(key, value, kSwitches);
+           },
+           [](const PolicyConfig& config) {
+               return std::string(config.valueNorm ? nameOf(kSwitches, *config.valueNorm) : "");
            }},
-    Option{"alpha", setNumber<&PolicyConfig::alpha>},
-    Option{"beta", setNumber<&PolicyConfig::beta>},
+    Option{"alpha", setNumber<&PolicyConfig::alpha>, numberText<&PolicyConfig::alpha>},
+    Option{"beta", setNumber<&PolicyConfig::beta>, numberText<&PolicyConfig::beta>},
     Option{"geometry",
            [](PolicyConfig& config, std::string_view key, std::string_view value) {
                config.geometry = readChoice(key, value, kGeometries);
+           },
+           [](const PolicyConfig& config) {
+               return std::string(nameOf(kGeometries, config.geometry));
            }},
-    Option{"allocator", [](PolicyConfig& config, std::string_view,
-                           std::string_view value) { config.allocator = value; }},
-    Option{"seed", setNumber<&PolicyConfig::seed>},
+    Option{"allocator",
+           [](PolicyConfig& config, std::string_view, std::string_view value) {
+               config.allocator = value;
+           },
+           [](const PolicyConfig& config) { return config.allocator; }},
+    Option{"seed", setNumber<&PolicyConfig::seed>, numberText<&PolicyConfig::seed>},
 };
 
 void setOption(PolicyConfig& config, std::string_view option) {
@@ -117,6 +141,18 @@ PolicyConfig parsePolicy(const std::string& text, const PolicyConfig& defaults) 
     }
     checkAllocator(config.allocator);
     return config;
+}
+
+std::string policyText(const PolicyConfig& config) {
+    std::string text = config.scorer;
+    for (const Option& option : kOptions) {
+        const std::string value = option.get(config);
+        if (value != option.get(PolicyConfig{})) {
+            text += text == config.scorer ? ':' : ',';
+            text += fmt::format("{}={}", option.key, value);
+        }
+    }
+    return text;
 }
 
 } // namespace ecokv::policy

@@ -27,6 +27,8 @@ struct PolicyConfig {
     std::optional<bool> valueNorm;             ///< intrinsic term; unset = the scorer's default
     Geometry geometry = Geometry::Post;
     std::uint64_t seed = 0; ///< of `random`
+
+    bool operator==(const PolicyConfig&) const = default;
 };
 
 /// The model a policy is resolved for: what allocators share the budget over and what tables of
@@ -57,6 +59,10 @@ struct ResolvedPolicy {
 /// "ecokv" or "ecokv:alpha=0.7,window=16": the options of one policy. Throws Error{Usage} naming
 /// the unknown key, value or policy and listing the known ones.
 PolicyConfig parsePolicy(const std::string& text, const PolicyConfig& defaults = {});
+
+/// The shortest text that parsePolicy reads back to this configuration: name and options that
+/// differ from the general defaults.
+std::string policyText(const PolicyConfig& config);
 
 /// Fills defaults in and checks them. Throws Error{Usage} (budget < sink + recent, even pool, ...).
 /// Field cases F001, F003, F013, F031.
