@@ -7,6 +7,8 @@
 #include "cache/eviction_plan.h"
 #include "policy/layer_scores.h"
 
+#include <cstdint>
+#include <span>
 #include <vector>
 
 namespace ecokv::policy {
@@ -19,8 +21,18 @@ struct Retention {
     std::vector<float> outputError;
 };
 
+/// A plan and the number of last rows it is measured on.
+struct MeasuredPlan {
+    const cache::LayerPlan* plan = nullptr;
+    std::int64_t rows = 0;
+};
+
 /// `input` needs keys, values and windowQueries in host memory, f32, bf16 or f16.
 Retention measureRetention(const LayerInput& input, const cache::LayerPlan& plan,
                            std::int64_t rows);
+
+/// The same for several plans, which share the attention of each row. [plan]
+std::vector<Retention> measureRetentions(const LayerInput& input,
+                                         std::span<const MeasuredPlan> plans);
 
 } // namespace ecokv::policy

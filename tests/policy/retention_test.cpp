@@ -55,6 +55,25 @@ TEST(Retention, aRowDoesNotSeeKeysBehindIt) {
     EXPECT_NEAR(first.outputError[0], 0.0, 1e-6);
 }
 
+// One row of each window size; the second row asks with q = -1, so that its weights are 3/4 and
+// 1/4.
+TEST(Retention, plansMeasuredTogetherEqualPlansMeasuredAlone) {
+    TwoTokens two;
+    two.queries = {1.0F, -1.0F};
+    two.windowPositions = {1, 1};
+    LayerInput input = two.input();
+    input.windowQueries = TensorView::contiguous(two.queries.data(), DType::F32, {1, 2, 1});
+    const cache::LayerPlan first{LayerId{0}, {{0}}, true}, second{LayerId{0}, {{1}}, true};
+    const std::vector<MeasuredPlan> plans{{&first, 1}, {&second, 2}, {&first, 9}};
+    const auto together = measureRetentions(input, plans);
+    ASSERT_EQ(together.size(), 3U);
+    EXPECT_NEAR(together[0].retainedMass[0], 0.75, 1e-6);
+    EXPECT_NEAR(together[0].outputError[0], (8.0 - 7.0) / 7.0, 1e-6); // o_full = 8 * 3/4 + 4/4
+    EXPECT_NEAR(together[1].retainedMass[0], 0.5, 1e-6);
+    EXPECT_NEAR(together[1].outputError[0], std::sqrt((1.0 + 9.0) / (25.0 + 49.0)), 1e-6);
+    EXPECT_EQ(together[2].outputError, measureRetention(input, first, 2).outputError);
+}
+
 // F023: 30 * 30 * 128 overflows half precision before it is scaled.
 TEST(Retention, largeQueriesAndKeysStayFinite) {
     std::vector<float> large(128, 30.0F), values(128, 1.0F);
