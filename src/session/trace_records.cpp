@@ -52,6 +52,7 @@ const char* producerName() {
 trace::ModelRecord modelRecord(const model::ModelInfo& info) {
     trace::ModelRecord record;
     record.configJson = info.configJson;
+    record.ropeFrequencies = info.rope.inverseFrequencies;
     record.attributes = {
         {"name", info.name},
         {"family", info.family},

@@ -112,9 +112,15 @@ std::optional<ModelRecord> readModelGroup(hid_t file) {
         const Handle group = openGroup(file, "model");
         model.attributes = groupAttributes(group.get());
         model.configJson = textOf(group.get(), "config_json");
+        if (hasLink(group.get(), "rope_inverse_frequencies")) {
+            model.ropeFrequencies =
+                readFloats(openDataset(group.get(), "rope_inverse_frequencies").get());
+        }
     }
     // Traces of others may say how to rotate beside the keys.
-    const Attributes beside = readAttributes(openDataset(file, "tensors/keys").get());
+    const Attributes beside = hasLink(file, "tensors/keys")
+                                  ? readAttributes(openDataset(file, "tensors/keys").get())
+                                  : Attributes{};
     for (const char* name : {"rope_theta", "rope_style"}) {
         if (const auto found = beside.find(name); found != beside.end()) {
             model.attributes.insert(*found);

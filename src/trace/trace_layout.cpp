@@ -65,6 +65,8 @@ Docs textDocs() {
     const std::vector<std::string> token{"token"};
     return {
         {"model/config_json", {"config.json of the model, verbatim", "", {}}},
+        {"model/rope_inverse_frequencies",
+         {"Angle of each rotated pair of dimensions per position", "radian", {"pair"}}},
         {"run/arguments_json", {"Arguments that make this run again", "", {}}},
         {"run/log", {"Messages of the run", "", {}}},
         {"prompt/text", {"Prompt after the chat template, images as markers", "", {}}},

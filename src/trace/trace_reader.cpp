@@ -7,15 +7,30 @@
 #include "trace/open_files.h"
 #include "trace/read_file.h"
 #include "trace/read_records.h"
+#include "trace/read_tensors.h"
 
 #include <fmt/format.h>
 
 #include <map>
 #include <new>
-#include <numeric>
 #include <utility>
 
 namespace ecokv::trace {
+
+namespace {
+
+/// Of the datasets under /tensors and /scores.
+std::vector<std::int64_t> expectedShape(const Dimensions& d, const std::string& path) {
+    if (path == "tensors/keys" || path == "tensors/values") {
+        return {d.layers, d.kvHeads, d.tokens, d.headDim};
+    }
+    if (path == "tensors/window_queries") {
+        return {d.layers, d.heads, d.window, d.headDim};
+    }
+    return {d.layers, d.kvHeads, d.tokens};
+}
+
+} // namespace
 
 class TraceReader::Impl {
 public:
@@ -44,15 +59,24 @@ public:
     }
 
     /// One head of one layer: all trailing dimensions.
-    std::vector<float> head(const std::string& path, const std::vector<std::int64_t>& shape,
-                            std::int64_t layer, std::int64_t head) {
+    std::vector<float> head(const std::string& path, std::int64_t layer, std::int64_t head) {
         return guarded([&](hid_t) {
+            const std::vector<std::int64_t> shape = expectedShape(dimensions(), path);
             checkHead(path, shape, layer, head);
             Selection part{std::vector<std::int64_t>(shape.size(), 0), shape};
             part.start[0] = layer;
             part.start[1] = head;
             part.count[0] = part.count[1] = 1;
             return readFloats(dataset(path, shape), part);
+        });
+    }
+
+    /// All heads of one layer of a tensor, as stored.
+    RawTensor layer(const std::string& path, std::int64_t layer) {
+        return guarded([&](hid_t) {
+            const std::vector<std::int64_t> shape = expectedShape(dimensions(), path);
+            checkHead(path, shape, layer, 0);
+            return readLayerTensor(dataset(path, shape), layer);
         });
     }
 
@@ -158,40 +182,56 @@ std::vector<float> TraceReader::headMetric(const std::string& name) const {
 
 std::vector<float> TraceReader::scores(const std::string& name, std::int64_t layer,
                                        std::int64_t kvHead) const {
-    const Dimensions& d = dimensions();
-    return m_impl->head("scores/" + name, {d.layers, d.kvHeads, d.tokens}, layer, kvHead);
+    return m_impl->head("scores/" + name, layer, kvHead);
 }
 
 std::vector<float> TraceReader::keys(std::int64_t layer, std::int64_t kvHead) const {
-    const Dimensions& d = dimensions();
-    return m_impl->head("tensors/keys", {d.layers, d.kvHeads, d.tokens, d.headDim}, layer, kvHead);
+    return m_impl->head("tensors/keys", layer, kvHead);
 }
 
 std::vector<float> TraceReader::values(std::int64_t layer, std::int64_t kvHead) const {
-    const Dimensions& d = dimensions();
-    return m_impl->head("tensors/values", {d.layers, d.kvHeads, d.tokens, d.headDim}, layer,
-                        kvHead);
+    return m_impl->head("tensors/values", layer, kvHead);
 }
 
 std::vector<float> TraceReader::windowQueries(std::int64_t layer, std::int64_t head) const {
-    const Dimensions& d = dimensions();
-    return m_impl->head("tensors/window_queries", {d.layers, d.heads, d.window, d.headDim}, layer,
-                        head);
+    return m_impl->head("tensors/window_queries", layer, head);
 }
 
 std::vector<std::int64_t> TraceReader::windowPositions() const {
     const Dimensions& d = dimensions();
     return m_impl->guarded([&](hid_t file) {
-        if (hasLink(file, "tensors/window_positions")) {
-            const Handle dataset = openDataset(file, "tensors/window_positions");
-            if (shapeOf(dataset.get()) == std::vector<std::int64_t>{d.window}) {
-                return readIntegers<std::int64_t>(dataset.get());
-            }
-        }
-        std::vector<std::int64_t> last(static_cast<std::size_t>(d.window));
-        std::iota(last.begin(), last.end(), d.tokens - d.window);
-        return last;
+        return readPositions(file, "tensors/window_positions", d.window, d.tokens - d.window);
     });
+}
+
+bool TraceReader::has(const std::string& dataset) const {
+    return m_impl->guarded([&](hid_t file) {
+        const auto shape = expectedShape(dimensions(), dataset);
+        return hasLink(file, dataset) && isDataset(file, dataset) &&
+               shapeOf(openDataset(file, dataset).get()) == shape;
+    });
+}
+
+RawTensor TraceReader::layerKeys(std::int64_t layer) const {
+    return m_impl->layer("tensors/keys", layer);
+}
+
+RawTensor TraceReader::layerValues(std::int64_t layer) const {
+    return m_impl->layer("tensors/values", layer);
+}
+
+RawTensor TraceReader::layerWindowQueries(std::int64_t layer) const {
+    return m_impl->layer("tensors/window_queries", layer);
+}
+
+std::vector<std::int64_t> TraceReader::positions() const {
+    return m_impl->guarded([&](hid_t file) {
+        return readPositions(file, "tensors/positions", dimensions().tokens, 0);
+    });
+}
+
+std::optional<RotationRecord> TraceReader::rotation() const {
+    return m_impl->guarded([&](hid_t file) { return readRotation(file, dimensions()); });
 }
 
 std::vector<std::string> TraceReader::policyIds() const {

@@ -5,6 +5,7 @@
 // HDF5 lock; results are values. Throws Error{BadInput}; Error{Usage} for an unknown policy or
 // head.
 
+#include "trace/raw_tensor.h"
 #include "trace/trace_records.h"
 
 #include <cstdint>
@@ -54,6 +55,15 @@ public:
     std::vector<float> windowQueries(std::int64_t layer,
                                      std::int64_t head) const; ///< [window, dim]
     std::vector<std::int64_t> windowPositions() const;
+
+    bool has(const std::string& dataset) const; ///< of the right shape: "tensors/values"
+    /// A whole layer [head, token or window row, dim] in the stored number type.
+    RawTensor layerKeys(std::int64_t layer) const;
+    RawTensor layerValues(std::int64_t layer) const;
+    RawTensor layerWindowQueries(std::int64_t layer) const;
+    std::vector<std::int64_t> positions() const; ///< [token] true positions
+    /// Nothing where the file does not say how its keys were rotated.
+    std::optional<RotationRecord> rotation() const;
 
     std::vector<std::string> policyIds() const;
     PolicyRecord policy(const std::string& id) const;

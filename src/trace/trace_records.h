@@ -32,6 +32,14 @@ struct ModelRecord {
     Attributes
         attributes; ///< name, family, path_basename, config_sha256, rope_theta, rope_style, ...
     std::string configJson;
+    /// [dim / 2] radians per position, any scaling of the rotary embedding applied; may be empty.
+    std::vector<float> ropeFrequencies = {};
+};
+
+/// How the keys of a trace were rotated.
+struct RotationRecord {
+    bool interleaved = false;              ///< pairs (2i, 2i + 1), else (i, i + dim / 2)
+    std::vector<float> inverseFrequencies; ///< [dim / 2] radians per position
 };
 
 struct RunRecord {

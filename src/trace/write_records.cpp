@@ -96,6 +96,12 @@ void writeModelGroup(const FileContext& context, const ModelRecord& model) {
     const Handle group = openGroup(context.file, "model");
     writeAttributes(group.get(), model.attributes);
     writeLongText(group.get(), "config_json", "model/config_json", model.configJson);
+    if (!model.ropeFrequencies.empty()) {
+        const auto pairs = static_cast<std::int64_t>(model.ropeFrequencies.size());
+        writeColumn(
+            {group.get(), "rope_inverse_frequencies", "model/rope_inverse_frequencies", {pairs}},
+            H5T_IEEE_F32LE, model.ropeFrequencies);
+    }
 }
 
 void writeRunGroup(const FileContext& context, const RunRecord& run) {

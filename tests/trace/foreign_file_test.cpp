@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Files of other writers: only tensors, other number types, missing filters, newer schemas.
 #include "base/error.h"
+#include "support/foreign_file.h"
 #include "support/sample_trace.h"
 #include "trace/hdf5/attributes.h"
 #include "trace/hdf5/datasets.h"
@@ -9,7 +10,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <numeric>
 
 namespace ecokv::trace {
 
@@ -17,34 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using Shape = std::vector<std::int64_t>;
-
-/// A file made with plain HDF5 calls, as another program would.
-class ForeignFile {
-public:
-    explicit ForeignFile(const fs::path& path)
-        : m_file(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), H5Fclose) {
-        createGroup(m_file.get(), "tensors");
-    }
-
-    hid_t get() const { return m_file.get(); }
-
-    /// Element i of the dataset is i.
-    Handle add(const std::string& name, const Shape& shape, hid_t type = H5T_IEEE_F64LE) {
-        Handle dataset =
-            createDataset(m_file.get(), {.name = name, .type = type, .shape = shape, .chunk = {}});
-        const auto count =
-            std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
-        std::vector<float> values(static_cast<std::size_t>(count));
-        std::iota(values.begin(), values.end(), 0.0F);
-        writeSelection(dataset.get(), H5T_NATIVE_FLOAT, {Shape(shape.size(), 0), shape},
-                       values.data());
-        return dataset;
-    }
-
-private:
-    LibraryLock m_lock;
-    Handle m_file;
-};
+using test::ForeignFile;
 
 std::string refusalOf(const fs::path& path) {
     try {

@@ -1,0 +1,29 @@
+#pragma once
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Reads /tensors layer by layer in the stored number type, and what says where its rows stand.
+// Throws Error{BadInput}. Hold a LibraryLock.
+
+#include "trace/hdf5/library.h"
+#include "trace/raw_tensor.h"
+#include "trace/trace_records.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ecokv::trace {
+
+/// Layer `layer` of a dataset [layer, head, row, dim]. float32, bfloat16 and float16 keep their
+/// bits; other numbers become float32.
+RawTensor readLayerTensor(hid_t dataset, std::int64_t layer);
+
+/// `path` [count] i64, or counting from `first` where the file has none. Refused: another shape.
+std::vector<std::int64_t> readPositions(hid_t file, const std::string& path, std::int64_t count,
+                                        std::int64_t first);
+
+/// How the keys were rotated, from /model or the attributes of /tensors/keys; nothing if the file
+/// does not say.
+std::optional<RotationRecord> readRotation(hid_t file, const Dimensions& dimensions);
+
+} // namespace ecokv::trace
