@@ -91,20 +91,35 @@ void readQueriesShape(hid_t file, FileSummary& summary) {
     d.window = shape[2];
 }
 
+/// What `ecokv replay --out` writes has results without tensors. False: no trace at all.
+bool readScoresShape(hid_t file, FileSummary& summary) {
+    const Shape shape = shapeAt(file, "scores/score");
+    Dimensions& d = summary.dimensions;
+    if (shape.size() != 3 || !isPlausible({shape[0], shape[1], shape[2], 1})) {
+        return false;
+    }
+    d.layers = shape[0];
+    d.kvHeads = shape[1];
+    d.tokens = shape[2];
+    return true;
+}
+
 /// Notes a dataset that is there but cannot be used.
-void checkOptional(hid_t file, FileSummary& summary, const std::string& path,
-                   const Shape& expected) {
+void checkOptional(hid_t file, FileSummary& summary, const std::string& path, const Shape& expected,
+                   const char* consequence = "is left out") {
     const Shape shape = shapeAt(file, path);
     if (!shape.empty() && shape != expected) {
-        summary.problems.push_back(fmt::format("/{} has shape {} instead of {} and is left out.",
-                                               path, describe(shape), describe(expected)));
+        summary.problems.push_back(fmt::format("/{} has shape {} instead of {} and {}.", path,
+                                               describe(shape), describe(expected), consequence));
     }
 }
 
 void noteMissing(hid_t file, FileSummary& summary) {
     const Dimensions& d = summary.dimensions;
     checkOptional(file, summary, "tensors/values", {d.layers, d.kvHeads, d.tokens, d.headDim});
-    checkOptional(file, summary, "tensors/window_positions", {d.window});
+    const char* refused = "keeps the file from being replayed";
+    checkOptional(file, summary, "tensors/window_positions", {d.window}, refused);
+    checkOptional(file, summary, "tensors/positions", {d.tokens}, refused);
     checkOptional(file, summary, "prompt/token_ids", {d.tokens});
     summary.layersWritten = d.layers;
     if (!summary.isOurs) {
@@ -170,14 +185,15 @@ DatasetEntry describeDataset(hid_t file, const std::string& name) {
 FileSummary summarise(hid_t file) {
     FileSummary summary;
     checkSchema(file, summary);
-    if (!hasLink(file, "tensors/keys")) {
+    if (hasLink(file, "tensors/keys")) {
+        readKeysShape(file, summary.dimensions);
+        readQueriesShape(file, summary);
+    } else if (!summary.isOurs || !readScoresShape(file, summary)) {
         throwBadInput(
             fmt::format("{} is not a trace: it has no dataset /tensors/keys.", nameOf(file)),
             "A trace needs /tensors/keys [layer, kv_head, token, dim] and "
             "/tensors/window_queries [layer, head, window, dim].");
     }
-    readKeysShape(file, summary.dimensions);
-    readQueriesShape(file, summary);
     noteMissing(file, summary);
     for (const auto& entry : listDatasets(file)) {
         if (!entry.problem.empty()) {

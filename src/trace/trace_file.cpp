@@ -68,13 +68,19 @@ TraceFile::TraceFile(const WriterOptions& options) : m_options(options) {
     const LibraryLock lock;
     writeRoot();
     writeScales();
-    const Dimensions& d = options.dimensions;
+    if (options.recordTensors) {
+        createTensors();
+    }
+    flush();
+}
+
+void TraceFile::createTensors() {
+    const Dimensions& d = m_options.dimensions;
     createTensor(TensorName::Keys, "tensors/keys", d.kvHeads, d.tokens);
-    if (options.recordValues) {
+    if (m_options.recordValues) {
         createTensor(TensorName::Values, "tensors/values", d.kvHeads, d.tokens);
     }
     createTensor(TensorName::WindowQueries, "tensors/window_queries", d.heads, d.window);
-    flush();
 }
 
 std::filesystem::path TraceFile::partPath() const {
@@ -100,9 +106,12 @@ void TraceFile::writeScales() {
     const Dimensions& d = m_options.dimensions;
     const hid_t file = m_file.get();
     writeScale(file, "scales/layer", counting(d.layers));
-    writeScale(file, "scales/head", counting(d.heads));
     writeScale(file, "scales/kv_head", counting(d.kvHeads));
     writeScale(file, "scales/token", counting(d.tokens));
+    if (!m_options.recordTensors) {
+        return;
+    }
+    writeScale(file, "scales/head", counting(d.heads));
     writeScale(file, "scales/dim", counting(d.headDim));
     const auto& positions = m_options.windowPositions;
     writeScale(file, "tensors/window_positions",

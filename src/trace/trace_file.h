@@ -52,6 +52,7 @@ private:
 
     void writeRoot();
     void writeScales();
+    void createTensors();
     void createTensor(TensorName name, const std::string& path, std::int64_t heads,
                       std::int64_t rows);
     void writeChunks(const Tensor& tensor, const HeadRows& rows, const std::byte* data);

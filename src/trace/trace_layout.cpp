@@ -125,8 +125,8 @@ std::int64_t tokensPerChunk(std::int64_t tokens, std::uint64_t rowBytes) {
 
 void checkDimensions(const WriterOptions& options) {
     const Dimensions& d = options.dimensions;
-    const bool positive = d.layers > 0 && d.heads > 0 && d.kvHeads > 0 && d.tokens > 0 &&
-                          d.headDim > 0 && d.window > 0;
+    const bool tensors = !options.recordTensors || (d.heads > 0 && d.headDim > 0 && d.window > 0);
+    const bool positive = d.layers > 0 && d.kvHeads > 0 && d.tokens > 0 && tensors;
     if (!positive || d.window > d.tokens || d.heads % d.kvHeads != 0) {
         throwUsage(fmt::format("A trace cannot have {} layers, {} heads, {} KV heads, {} tokens, "
                                "{} dimensions and {} window rows.",

@@ -120,9 +120,12 @@ std::uint64_t predictedBytes(const WriterOptions& options) {
     constexpr std::uint64_t kPolicy = 1;                 // `kept` of one policy
     constexpr std::uint64_t kPrompt = 96;                // per token: text, ids, boxes
     constexpr std::uint64_t kOverhead = 256U << 10;      // groups, attributes, chunk index
-    std::uint64_t bytes = tensorBytes(options, d.kvHeads, d.tokens);
-    bytes += options.recordValues ? bytes : 0;
-    bytes += tensorBytes(options, d.heads, d.window);
+    std::uint64_t bytes = 0;
+    if (options.recordTensors) {
+        const std::uint64_t keys = tensorBytes(options, d.kvHeads, d.tokens);
+        bytes += options.recordValues ? 2 * keys : keys;
+        bytes += tensorBytes(options, d.heads, d.window);
+    }
     bytes += perToken * (kScores + kPolicy) + static_cast<std::uint64_t>(d.tokens) * kPrompt;
     return bytes + bytes / 200 + kOverhead;
 }
@@ -166,13 +169,19 @@ public:
         }
     }
 
-    void writeLayer(const LayerRecord& layer) {
-        checkLayer(layer);
+    void queueTensors(const LayerRecord& layer) {
         queueTensor(TensorName::Keys, layer.layer, layer.keys);
         if (m_options.recordValues && layer.values.data != nullptr) {
             queueTensor(TensorName::Values, layer.layer, layer.values);
         }
         queueTensor(TensorName::WindowQueries, layer.layer, layer.windowQueries);
+    }
+
+    void writeLayer(const LayerRecord& layer) {
+        checkLayer(layer);
+        if (m_options.recordTensors) {
+            queueTensors(layer);
+        }
         m_queue.push(bytesOf(layer.heads) + bytesOf(layer.scores),
                      [this, index = layer.layer, heads = layer.heads, scores = layer.scores] {
                          m_file.writeMetrics(index, heads, scores);
@@ -192,13 +201,20 @@ private:
             throwInternal(
                 fmt::format("The trace has no layer {} among {}.", layer.layer, d.layers));
         }
+        if (m_options.recordTensors) {
+            checkTensors(layer);
+        }
+        checkNamed(layer.heads, d.kvHeads);
+        checkNamed(layer.scores, d.kvHeads * d.tokens);
+    }
+
+    void checkTensors(const LayerRecord& layer) const {
+        const Dimensions& d = m_options.dimensions;
         checkView("keys", layer.keys, {d.kvHeads, d.tokens, d.headDim});
         if (m_options.recordValues && layer.values.data != nullptr) {
             checkView("values", layer.values, {d.kvHeads, d.tokens, d.headDim});
         }
         checkView("window queries", layer.windowQueries, {d.heads, d.window, d.headDim});
-        checkNamed(layer.heads, d.kvHeads);
-        checkNamed(layer.scores, d.kvHeads * d.tokens);
     }
 
     WriterOptions m_options;

@@ -16,6 +16,7 @@ struct WriterOptions {
     std::filesystem::path path; ///< final name, links followed; ".part" is added while writing
     Dimensions dimensions;
     DType tensorDType = DType::F32; ///< storage of keys, values and queries
+    bool recordTensors = true; ///< false: no /tensors; only layers, kvHeads and tokens count then
     bool recordValues = true;
     bool compact = false;                      ///< shuffle + deflate
     std::string producer;                      ///< "ecokv 0.1.0"

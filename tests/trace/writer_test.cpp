@@ -156,6 +156,37 @@ TEST(TraceWriter, refusesRecordsThatDoNotFitTheTrace) {
               std::string::npos);
 }
 
+TEST(TraceWriter, writesResultsWithoutTensorsThatOpenAsATrace) {
+    const test::TemporaryFolder folder;
+    WriterOptions options = test::sampleWriterOptions(folder / "a.ecokv.h5");
+    options.recordTensors = false;
+    options.dimensions = {.layers = 2, .kvHeads = 2, .tokens = 3};
+    EXPECT_LT(predictedBytes(options), 1U << 20);
+    {
+        TraceWriter writer(options);
+        for (std::int64_t layer = 0; layer < 2; ++layer) {
+            const auto shift = static_cast<float>(layer);
+            writer.writeLayer({.layer = layer,
+                               .keys = {},
+                               .values = {},
+                               .windowQueries = {},
+                               .heads = {{"redundancy", {0.5F, shift}}},
+                               .scores = {{"score", {1, 2, 3, 4, 5, shift}}}});
+        }
+        writer.close();
+    }
+    const TraceReader reader(options.path);
+    EXPECT_TRUE(reader.complete());
+    EXPECT_EQ(reader.dimensions().layers, 2);
+    EXPECT_EQ(reader.dimensions().tokens, 3);
+    EXPECT_EQ(reader.dimensions().headDim, 0);
+    EXPECT_EQ(reader.headMetric("redundancy"), (std::vector<float>{0.5F, 0, 0.5F, 1}));
+    EXPECT_EQ(reader.scores("score", 1, 1), (std::vector<float>{4, 5, 1}));
+    EXPECT_NE(messageOf([&] { reader.layerKeys(0); }).find("no dataset /tensors/keys"),
+              std::string::npos);
+    EXPECT_FALSE(reader.rotation());
+}
+
 TEST(TraceWriter, aReaderOfAnotherTraceMayWorkMeanwhile) { // F133
     const test::TemporaryFolder folder;
     const TraceReader reader(test::writeSampleTrace(folder / "shown.ecokv.h5"));
