@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "cli/listener_log_sink.h"
+#include "cli/policy_options.h"
 #include "cli/run_report.h"
 #include "cli/signal_cancel.h"
 #include "cli/terminal_listener.h"
@@ -31,10 +32,8 @@ constexpr const char* kExamples =
 /// Options as typed; turned into a RunConfig when the command runs.
 struct RunOptions {
     session::RunConfig config;
-    std::string policy = "ecokv", device = "auto", dtype = "auto";
-    int window = 0;
-    std::int64_t recent = 0;
-    std::uint64_t seed = 0;
+    PolicyOptions policy;
+    std::string device = "auto", dtype = "auto";
     bool json = false, plain = false, noOrientation = false, noValues = false;
 };
 
@@ -51,26 +50,6 @@ void addPromptOptions(CLI::App& run, RunOptions& o) {
         ->capture_default_str();
     run.add_option("--top-p", o.config.topP, "Sample from this probability mass")
         ->capture_default_str();
-}
-
-void addPolicyOptions(CLI::App& run, RunOptions& o) {
-    run.add_option("--policy", o.policy,
-                   "full random streaming snapkv mixkv ecokv, with options "
-                   "as NAME:key=value,...; see `ecokv policies`")
-        ->capture_default_str();
-    run.add_option("--budget", o.config.policy.budget,
-                   "Tokens kept per KV head, protected ones included (needed unless full)");
-    run.add_option("--window", o.window, "Observation window, in rows");
-    run.add_option("--recent", o.recent, "Last tokens that are always kept");
-    run.add_option("--sink", o.config.policy.sink, "First tokens that are always kept")
-        ->capture_default_str();
-    run.add_option("--alpha", o.config.policy.alpha, "Share of the cosine in the diversity")
-        ->capture_default_str();
-    run.add_option("--beta", o.config.policy.beta, "Share of the cosine in the redundancy")
-        ->capture_default_str();
-    run.add_option("--pool", o.config.policy.pool, "Odd pooling kernel over the importance")
-        ->capture_default_str();
-    run.add_option("--seed", o.seed, "Of `random` and of sampling")->capture_default_str();
 }
 
 void addMachineOptions(CLI::App& run, RunOptions& o) {
@@ -94,14 +73,7 @@ void addMachineOptions(CLI::App& run, RunOptions& o) {
 
 session::RunConfig finishConfig(const CLI::App& run, const RunOptions& o) {
     session::RunConfig config = o.config;
-    if (run.count("--window") > 0) {
-        config.policy.window = o.window;
-    }
-    if (run.count("--recent") > 0) {
-        config.policy.recent = o.recent;
-    }
-    config.policy.seed = o.seed;
-    config.policy = policy::parsePolicy(o.policy, config.policy);
+    config.policy = chosenPolicy(run, o.policy);
     config.applyTemplate = !o.plain;
     config.applyOrientation = !o.noOrientation;
     config.recordValues = !o.noValues;
@@ -168,7 +140,7 @@ void addRunCommand(CLI::App& app) {
     CLI::App* run = app.add_subcommand("run", "Answer a prompt from an evicted cache");
     const auto options = std::make_shared<RunOptions>();
     addPromptOptions(*run, *options);
-    addPolicyOptions(*run, *options);
+    addPolicyOptions(*run, options->policy);
     addMachineOptions(*run, *options);
     run->footer(kExamples);
     run->callback([run, options] { runCommand(*run, *options); });

@@ -1,0 +1,34 @@
+#pragma once
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The options of one policy, the same for every command that takes one. What the policy's own text
+// says ("ecokv:window=16") wins over the flags.
+
+#include "policy/policy_config.h"
+
+#include <CLI/CLI.hpp>
+
+#include <cstdint>
+#include <string>
+
+namespace ecokv::cli {
+
+/// As typed; turned into a PolicyConfig when the command runs.
+struct PolicyOptions {
+    policy::PolicyConfig config;
+    std::string policy = "ecokv", geometry = "post";
+    int window = 0;
+    std::int64_t recent = 0;
+    std::uint64_t seed = 0;
+};
+
+/// --budget, --allocator, --window, ...: everything but the policy's name.
+void addPolicySettings(CLI::App& command, PolicyOptions& options);
+/// The above and --policy.
+void addPolicyOptions(CLI::App& command, PolicyOptions& options);
+
+/// The flags as defaults for policies named otherwise (lists, other options).
+policy::PolicyConfig policySettings(const CLI::App& command, const PolicyOptions& options);
+/// Throws Error{Usage} for unknown names and values.
+policy::PolicyConfig chosenPolicy(const CLI::App& command, const PolicyOptions& options);
+
+} // namespace ecokv::cli
