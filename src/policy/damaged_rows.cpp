@@ -33,8 +33,9 @@ bool isFinite(const TensorView& row) {
 
 /// `rows` [head, row, dim]; `norm` [head, row] limits the search to rows of norm 0, null searches
 /// all.
-void noteDamage(const LayerInput& input, const TensorView& rows, const float* norm,
-                const char* what, std::vector<std::string>& notes) {
+std::vector<std::string> damageNotes(const LayerInput& input, const TensorView& rows,
+                                     const float* norm, const char* what) {
+    std::vector<std::string> notes;
     for (std::int64_t head = 0; head < rows.shape[0]; ++head) {
         std::int64_t damaged = 0;
         for (std::int64_t row = 0; row < rows.shape[1]; ++row) {
@@ -45,30 +46,29 @@ void noteDamage(const LayerInput& input, const TensorView& rows, const float* no
             damaged += isFinite(one.view()[0][0]) ? 0 : 1;
         }
         if (damaged > 0) {
-            notes.push_back(
-                fmt::format("layer {} head {}: {} {}", input.layer.value, head, damaged, what));
+            const std::int64_t group = rows.shape[0] / input.keys.shape[0]; // 1 but for queries
+            notes.push_back(fmt::format("layer {} head {}: {} {}", input.layer.value,
+                                        input.firstHead * group + head, damaged, what));
         }
     }
+    return notes;
 }
 
 } // namespace
 
-std::vector<std::string> damageNotes(const LayerInput& input, std::int64_t window,
-                                     const std::vector<float>& keyNorm,
-                                     const std::vector<float>& valueNorm) {
-    std::vector<std::string> notes;
-    noteDamage(input, input.keys, keyNorm.data(), "keys hold NaN or Inf, counted as zero", notes);
-    if (input.values.data != nullptr) {
-        noteDamage(input, input.values, valueNorm.data(), "values hold NaN or Inf, counted as zero",
-                   notes);
-    }
+std::vector<std::string> damagedKeys(const LayerInput& input, const std::vector<float>& norm) {
+    return damageNotes(input, input.keys, norm.data(), "keys hold NaN or Inf, counted as zero");
+}
+
+std::vector<std::string> damagedValues(const LayerInput& input, const std::vector<float>& norm) {
+    return damageNotes(input, input.values, norm.data(), "values hold NaN or Inf, counted as zero");
+}
+
+std::vector<std::string> damagedQueries(const LayerInput& input, std::int64_t window) {
     const std::int64_t rows = input.windowQueries.shape[1];
     const HostTensor queries(input.windowQueries.slice(1, rows - window, rows));
-    noteDamage(input, queries.view(), nullptr,
-               "query rows hold NaN or Inf, seen as attending to "
-               "nothing",
-               notes);
-    return notes;
+    return damageNotes(input, queries.view(), nullptr,
+                       "query rows hold NaN or Inf, seen as attending to nothing");
 }
 
 } // namespace ecokv::policy

@@ -12,10 +12,11 @@
 
 namespace ecokv::policy {
 
-/// Notes like "layer 3 head 1: 2 keys hold NaN or Inf, counted as zero". keyNorm and valueNorm
-/// [kvHead, token] are those of the kernels; the last `window` query rows were observed.
-std::vector<std::string> damageNotes(const LayerInput& input, std::int64_t window,
-                                     const std::vector<float>& keyNorm,
-                                     const std::vector<float>& valueNorm);
+/// Notes like "layer 3 head 1: 2 keys hold NaN or Inf, counted as zero". `norm` [kvHead, token] is
+/// that of the kernels.
+std::vector<std::string> damagedKeys(const LayerInput& input, const std::vector<float>& norm);
+std::vector<std::string> damagedValues(const LayerInput& input, const std::vector<float>& norm);
+/// Of the last `window` query rows; the head named is the query head.
+std::vector<std::string> damagedQueries(const LayerInput& input, std::int64_t window);
 
 } // namespace ecokv::policy

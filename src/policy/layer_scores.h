@@ -23,6 +23,7 @@ struct LayerInput {
     std::span<const std::int64_t> positions;       ///< [token] true positions
     std::span<const std::int64_t> windowPositions; ///< [row]
     const kernels::Rotation* rotation = nullptr;   ///< needed by geometry = pre
+    std::int32_t firstHead = 0;                    ///< KV head of the layer that `keys` begins with
 };
 
 /// Per token arrays are [kvHead, token] over all N tokens; NaN for protected tokens.
@@ -33,8 +34,7 @@ struct LayerScores {
     std::vector<float> importance, diversityCosine, diversityEuclid, diversity, score;
     std::vector<float> keyNorm, valueNorm; ///< for every token, protected ones too
     /// [kvHead]
-    std::vector<float> redundancyCosine, redundancyEuclid, redundancy, anisotropy,
-        participationRatio, meanKeyNorm;
+    std::vector<float> redundancyCosine, redundancyEuclid, redundancy, anisotropy, meanKeyNorm;
     std::vector<std::string> notes; ///< "layer 3 head 1: all value norms equal, counted as 0"
 };
 

@@ -1,15 +1,14 @@
 #pragma once
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Everything the kernels measure on one layer, taken once and read by every scorer: geometry of the
-// keys, window attention, value norms. Kernel outputs stay on the backend's device; what scorers
-// and traces read is copied to the host. Used by one thread.
+// Everything measured on one layer as scorers read it: the parts together with the settings of a
+// policy. Kernel outputs stay on the backend's device; what scorers and traces read is copied to
+// the host. Parts may be shared between measurements; a Measurement is used by one thread.
 
 #include "kernels/composite_score.h"
-#include "kernels/device_memory.h"
-#include "kernels/key_statistics.h"
-#include "policy/layer_scores.h"
+#include "policy/measured_parts.h"
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -21,53 +20,47 @@ struct Composite {
     std::vector<std::uint8_t> constant; ///< [kvHead, 3]: c, e, |v| counted as constant
 };
 
+struct MeasuredParts {
+    std::shared_ptr<const KeyMeasurement> keys;
+    std::shared_ptr<const WindowMeasurement> window;
+    std::shared_ptr<const ValueMeasurement> values;
+};
+
+/// Measures all three parts as `policy` wants them.
+MeasuredParts measureParts(const LayerInput& input, const ResolvedPolicy& policy,
+                           kernels::Backend backend);
+
 class Measurement {
 public:
-    /// Throws Error{BadInput} naming the layer when the tensors do not fit together.
-    Measurement(const LayerInput& input, const ResolvedPolicy& policy, kernels::Backend backend);
+    /// Throws Error{Internal} where parts and policy do not belong together.
+    Measurement(MeasuredParts parts, const ResolvedPolicy& policy);
 
-    LayerId layer() const { return m_layer; }
-    std::int64_t kvHeads() const { return m_kvHeads; }
-    std::int64_t tokens() const { return m_tokens; }
-    std::int64_t candidates() const { return m_candidates; }
-    std::int64_t firstCandidate() const { return m_first; }
+    LayerId layer() const { return m_parts.keys->place.layer; }
+    std::int32_t firstHead() const { return m_parts.keys->firstHead; }
+    std::int64_t kvHeads() const { return m_parts.keys->kvHeads; }
+    std::int64_t tokens() const { return m_parts.keys->tokens; }
+    std::int64_t candidates() const { return m_parts.keys->candidates.count; }
+    std::int64_t firstCandidate() const { return m_parts.keys->candidates.first; }
 
-    const std::vector<kernels::HeadStatistics>& heads() const { return m_heads; }
-    const std::vector<double>& participationRatio() const { return m_participation; }
+    const KeyMeasurement& keys() const { return *m_parts.keys; }
+    const WindowMeasurement& window() const { return *m_parts.window; }
+    const ValueMeasurement& values() const { return *m_parts.values; }
     /// clamp(beta r_cos + (1 - beta) r_euc, 0, 1) [kvHead]
     std::vector<double> redundancy(double beta) const;
-    const std::vector<float>& keyNorm() const { return m_keyNorm; }     ///< [kvHead, token]
-    const std::vector<float>& valueNorm() const { return m_valueNorm; } ///< [kvHead, token]
 
     /// The mixed score with the share `alpha` of the cosine and the head weights `r` [kvHead].
     Composite composite(double alpha, const std::vector<double>& r) const;
     /// composite() with the alpha and beta of the policy.
     const Composite& common() const { return m_common; }
+    /// Damaged rows of the three parts.
+    std::vector<std::string> notes() const;
 
 private:
-    void measureKeys(const LayerInput& input, bool unrotate);
-    void measureValues(const LayerInput& input);
-    void measureAttention(const LayerInput& input);
-    void check(kernels::Status status, const char* what) const;
-    kernels::DeviceBuffer floats(std::int64_t count) const;
-    std::vector<float> toHost(const kernels::DeviceBuffer& buffer) const;
-    /// |row| of `rows` [kvHead, token, dim], [kvHead, token] f32 on the backend's device.
-    kernels::DeviceBuffer measuredNorms(const TensorView& rows, const char* what) const;
-    std::vector<float> normsOf(const TensorView& rows, const kernels::DeviceBuffer& candidates,
-                               const char* what) const;
+    /// The value norms of the candidates, packed as the kernel wants them; empty without the term.
+    kernels::DeviceBuffer candidateValueNorms() const;
 
-    LayerId m_layer;
-    kernels::Backend m_backend;
-    Device m_device;
-    std::int64_t m_kvHeads = 0, m_tokens = 0, m_candidates = 0, m_first = 0;
-    std::int64_t m_window = 0;
+    MeasuredParts m_parts;
     kernels::CompositeScoreParams m_params;
-    std::vector<kernels::HeadStatistics> m_heads;
-    std::vector<double> m_participation;
-    std::vector<float> m_keyNorm, m_valueNorm;
-    kernels::DeviceBuffer m_cosine, m_euclid;   ///< [kvHead, candidate] f32
-    kernels::DeviceBuffer m_candidateValueNorm; ///< [kvHead, candidate] f32, empty: no values
-    kernels::DeviceBuffer m_attention;          ///< [kvHead, token] f32
     Composite m_common;
 };
 

@@ -12,6 +12,8 @@
 
 namespace ecokv::policy {
 
+class Measurement;
+
 /// One option of a policy as `parsePolicy` reads it.
 struct PolicyParameter {
     std::string name;
@@ -37,6 +39,8 @@ const std::vector<std::string>& allocators();
 /// own.
 LayerScores scoreLayer(const LayerInput& input, const ResolvedPolicy& policy,
                        kernels::Backend backend);
+/// The same from a layer measured before, for instance with another alpha.
+LayerScores scoreLayer(const Measurement& measured, const ResolvedPolicy& policy);
 
 /// Shares the budget over the heads of one layer and selects: sinks, recent and the best candidates
 /// by score, ties to the lower position. Const; KvCache::apply carries it out.

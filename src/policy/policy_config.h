@@ -31,6 +31,14 @@ struct PolicyConfig {
     bool operator==(const PolicyConfig&) const = default;
 };
 
+/// A run of tokens, for instance the candidates of a policy.
+struct TokenRange {
+    std::int64_t first = 0, count = 0;
+
+    std::int64_t end() const { return first + count; }
+    bool operator==(const TokenRange&) const = default;
+};
+
 /// The model a policy is resolved for: what allocators share the budget over and what tables of
 /// head weights are checked against. Without layers every head gets the budget itself.
 struct ModelShape {
@@ -54,6 +62,7 @@ struct ResolvedPolicy {
 
     std::int64_t candidateBegin() const { return sink; }
     std::int64_t candidateEnd() const { return tokens - recent; }
+    TokenRange candidates() const { return {sink, tokens - recent - sink}; }
 };
 
 /// "ecokv" or "ecokv:alpha=0.7,window=16": the options of one policy. Throws Error{Usage} naming

@@ -21,7 +21,8 @@ std::vector<float> score(const Measurement& measured, const ResolvedPolicy& poli
         mixed(mixed(policy.config.seed) ^ static_cast<std::uint64_t>(measured.layer().value));
     std::vector<float> scores;
     for (std::int64_t head = 0; head < measured.kvHeads(); ++head) {
-        const std::uint64_t stream = mixed(layer ^ static_cast<std::uint64_t>(head));
+        const std::uint64_t stream =
+            mixed(layer ^ static_cast<std::uint64_t>(measured.firstHead() + head));
         for (std::int64_t token = 0; token < measured.candidates(); ++token) {
             const auto position = static_cast<std::uint64_t>(measured.firstCandidate() + token);
             scores.push_back(static_cast<float>(mixed(stream ^ position) >> 40) * kStep);

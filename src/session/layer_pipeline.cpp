@@ -3,6 +3,7 @@
 
 #include "base/stop_watch.h"
 #include "policy/host_tensor.h"
+#include "policy/measured_parts.h"
 #include "policy/retention.h"
 #include "session/trace_records.h"
 
@@ -99,8 +100,11 @@ void LayerPipeline::measureAndRecord(const policy::LayerInput& input,
                                 retention.outputError.end());
     m_record.retainedMass.insert(m_record.retainedMass.end(), retention.retainedMass.begin(),
                                  retention.retainedMass.end());
-    m_setup.trace->writeLayer(
-        layerRecord(input, scores, m_setup.recordWindow, m_setup.recordValues));
+    trace::LayerRecord record =
+        layerRecord(input, scores, m_setup.recordWindow, m_setup.recordValues);
+    record.heads["participation_ratio"] = policy::measureParticipation(
+        input, m_setup.policy.candidates(), policy::hostBackend(m_setup.backend));
+    m_setup.trace->writeLayer(record);
 }
 
 trace::PolicyRecord LayerPipeline::policyRecord(const std::string& id) const {

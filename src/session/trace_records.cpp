@@ -146,7 +146,6 @@ trace::LayerRecord layerRecord(const policy::LayerInput& input, const policy::La
                     {"redundancy_cosine", scores.redundancyCosine},
                     {"redundancy_euclid", scores.redundancyEuclid},
                     {"anisotropy", scores.anisotropy},
-                    {"participation_ratio", scores.participationRatio},
                     {"mean_key_norm", scores.meanKeyNorm}};
     record.scores = {{"importance", scores.importance},
                      {"diversity_cosine", scores.diversityCosine},

@@ -7,6 +7,7 @@
 // FILE holds keys [kvHead, token, dim], values [kvHead, token, dim] and queries
 // [kvHead * group, row, dim] one after the other, little endian.
 #include "base/error.h"
+#include "policy/measured_parts.h"
 #include "policy/policy.h"
 
 #include <nlohmann/json.hpp>
@@ -91,7 +92,8 @@ json evaluate(Tensors& tensors, const std::string& text) {
         {"redundancy", scores.redundancy},
         {"redundancy_cosine", scores.redundancyCosine},
         {"redundancy_euclid", scores.redundancyEuclid},
-        {"participation_ratio", scores.participationRatio},
+        {"participation_ratio", policy::measureParticipation(tensors.input(), resolved.candidates(),
+                                                             kernels::Backend::Cpu)},
         {"notes", scores.notes},
     };
 }

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "policy/measured_parts.h"
+
+#include "base/error.h"
+#include "kernels/participation_ratio.h"
+#include "kernels/window_importance.h"
+#include "policy/damaged_rows.h"
+#include "policy/host_tensor.h"
+#include "policy/input_checks.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace ecokv::policy {
+
+namespace {
+
+std::size_t bytesOf(const std::vector<float>& numbers) {
+    return numbers.size() * sizeof(float);
+}
+
+float* floatsIn(const kernels::DeviceBuffer& buffer) {
+    return static_cast<float*>(buffer.data());
+}
+
+/// Writes `part` [kvHead, range] into `whole` [kvHead, tokens].
+void place(const std::vector<float>& part, TokenRange range, std::int64_t tokens,
+           std::vector<float>& whole) {
+    const std::int64_t count = range.count;
+    for (std::size_t head = 0; count > 0 && head < part.size() / count; ++head) {
+        std::copy_n(part.begin() + static_cast<std::ptrdiff_t>(head * count), count,
+                    whole.begin() + static_cast<std::ptrdiff_t>(head * tokens + range.first));
+    }
+}
+
+/// |row| of `rows` [kvHead, token, dim] as [kvHead, token] f32 beside it.
+kernels::DeviceBuffer measuredNorms(const TensorView& rows, const KernelPlace& where,
+                                    const char* what) {
+    const std::int64_t count = rows.shape[0] * rows.shape[1];
+    const kernels::DeviceBuffer cosine = where.floats(count);
+    const kernels::DeviceBuffer euclid = where.floats(count);
+    kernels::DeviceBuffer norm = where.floats(count);
+    std::vector<kernels::HeadStatistics> heads(static_cast<std::size_t>(rows.shape[0]));
+    where.check(
+        kernels::keyStatistics({rows, nullptr},
+                               {floatsIn(cosine), floatsIn(euclid), floatsIn(norm), heads.data()},
+                               where.backend),
+        what);
+    return norm;
+}
+
+/// Norms of the protected tokens, before and after the candidates.
+void measureProtectedNorms(const LayerInput& input, KeyMeasurement& measured) {
+    const TokenRange& candidates = measured.candidates;
+    for (const TokenRange& range :
+         {TokenRange{0, candidates.first},
+          TokenRange{candidates.end(), measured.tokens - candidates.end()}}) {
+        if (range.count > 0) {
+            const TensorView rows = input.keys.slice(1, range.first, range.end());
+            const auto norms = measuredNorms(rows, measured.place, "key norms");
+            place(measured.place.toHost(norms), range, measured.tokens, measured.norm);
+        }
+    }
+}
+
+void measureCandidates(const LayerInput& input, KeyMeasurement& measured) {
+    const TokenRange& candidates = measured.candidates;
+    const std::int64_t count = measured.kvHeads * candidates.count;
+    const kernels::DeviceBuffer norm = measured.place.floats(count);
+    measured.cosine = measured.place.floats(count);
+    measured.euclid = measured.place.floats(count);
+    if (count == 0) {
+        return;
+    }
+    kernels::Rotation rotation;
+    const bool unrotate = measured.geometry == Geometry::Pre;
+    if (unrotate) {
+        rotation = *input.rotation;
+        rotation.positions += candidates.first;
+    }
+    const TensorView keys = input.keys.slice(1, candidates.first, candidates.end());
+    measured.place.check(
+        kernels::keyStatistics({keys, unrotate ? &rotation : nullptr},
+                               {floatsIn(measured.cosine), floatsIn(measured.euclid),
+                                floatsIn(norm), measured.heads.data()},
+                               measured.place.backend),
+        "key statistics");
+    place(measured.place.toHost(norm), candidates, measured.tokens, measured.norm);
+}
+
+} // namespace
+
+std::size_t KeyMeasurement::bytes() const {
+    return cosine.bytes() + euclid.bytes() + bytesOf(norm) +
+           heads.size() * sizeof(kernels::HeadStatistics);
+}
+
+std::size_t WindowMeasurement::bytes() const {
+    return attention.bytes();
+}
+
+std::size_t ValueMeasurement::bytes() const {
+    return onDevice.bytes() + bytesOf(norm);
+}
+
+std::shared_ptr<const KeyMeasurement> measureKeys(const LayerInput& input, TokenRange candidates,
+                                                  Geometry geometry, kernels::Backend backend) {
+    checkKeys(input, geometry);
+    const std::int64_t tokens = input.keys.shape[1];
+    if (candidates.first < 0 || candidates.count < 0 || candidates.end() > tokens) {
+        throwInternal(fmt::format("Candidates {} to {} of {} tokens were asked for.",
+                                  candidates.first, candidates.end(), tokens));
+    }
+    auto measured = std::make_shared<KeyMeasurement>();
+    measured->place = KernelPlace::beside(input.keys, input.layer, backend);
+    measured->firstHead = input.firstHead;
+    measured->kvHeads = input.keys.shape[0];
+    measured->tokens = tokens;
+    measured->candidates = candidates;
+    measured->geometry = geometry;
+    measured->heads.resize(static_cast<std::size_t>(measured->kvHeads));
+    measured->norm.resize(static_cast<std::size_t>(measured->kvHeads * tokens));
+    measureCandidates(input, *measured);
+    measureProtectedNorms(input, *measured);
+    measured->notes = damagedKeys(input, measured->norm);
+    return measured;
+}
+
+std::shared_ptr<const WindowMeasurement> measureWindow(const LayerInput& input, std::int64_t window,
+                                                       kernels::Backend backend) {
+    checkWindow(input, window);
+    auto measured = std::make_shared<WindowMeasurement>();
+    measured->place = KernelPlace::beside(input.keys, input.layer, backend);
+    measured->window = window;
+    measured->attention = measured->place.floats(input.keys.shape[0] * input.keys.shape[1]);
+    const std::int64_t rows = input.windowQueries.shape[1];
+    const kernels::WindowImportanceInput attention{
+        .queries = input.windowQueries.slice(1, rows - window, rows),
+        .keys = input.keys,
+        .queryPositions = input.windowPositions.data() + (rows - window),
+        .keyPositions = input.positions.data(),
+    };
+    measured->place.check(
+        kernels::windowImportance(attention, floatsIn(measured->attention), backend),
+        "window importance");
+    measured->notes = damagedQueries(input, window);
+    return measured;
+}
+
+std::shared_ptr<const ValueMeasurement> measureValues(const LayerInput& input,
+                                                      kernels::Backend backend) {
+    checkValues(input);
+    auto measured = std::make_shared<ValueMeasurement>();
+    measured->place = KernelPlace::beside(input.keys, input.layer, backend);
+    measured->present = input.values.data != nullptr;
+    if (!measured->present) {
+        const std::int64_t count = input.keys.shape[0] * input.keys.shape[1];
+        measured->norm.assign(static_cast<std::size_t>(count), std::nanf(""));
+        return measured;
+    }
+    measured->onDevice = measuredNorms(input.values, measured->place, "value norms");
+    measured->norm = measured->place.toHost(measured->onDevice);
+    measured->notes = damagedValues(input, measured->norm);
+    return measured;
+}
+
+std::vector<float> measureParticipation(const LayerInput& input, TokenRange candidates,
+                                        kernels::Backend backend) {
+    checkKeys(input, Geometry::Post);
+    std::vector<double> ratios(static_cast<std::size_t>(input.keys.shape[0]));
+    if (candidates.count > 0) {
+        const HostTensor host(input.keys.slice(1, candidates.first, candidates.end()));
+        KernelPlace::beside(input.keys, input.layer, backend)
+            .check(kernels::participationRatio(host.view(), ratios.data(), hostBackend(backend)),
+                   "participation ratio");
+    }
+    std::vector<float> narrow(ratios.size());
+    std::ranges::transform(ratios, narrow.begin(), [](double r) { return static_cast<float>(r); });
+    return narrow;
+}
+
+} // namespace ecokv::policy
