@@ -3,7 +3,118 @@
 
 #include "model/tensor_bridge.h"
 
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <vector>
+
 namespace ecokv::model {
+
+namespace {
+
+using Positions = std::span<const std::int64_t>;
+
+/// Bounds the memory of one mask; fewer rows than this would read the keys too often.
+constexpr std::int64_t kMaskElements = std::int64_t{1} << 22;
+constexpr std::int64_t kFewestMaskedRows = 16;
+
+/// Rows [begin, end) of the keys.
+struct KeyRange {
+    std::int64_t begin = 0, end = 0;
+
+    std::int64_t size() const { return end - begin; }
+    bool operator==(const KeyRange&) const = default;
+};
+
+/// The keys that at least one of the rows sees: a run, since both sides ascend.
+KeyRange visibleRange(const QueryRows& rows, Positions keys) {
+    const std::int64_t oldest = rows.positions.front() - rows.window;
+    const auto begin = rows.window > 0 ? std::ranges::upper_bound(keys, oldest) : keys.begin();
+    const auto end = std::ranges::upper_bound(keys, rows.positions.back());
+    return {begin - keys.begin(), end - keys.begin()};
+}
+
+/// Rows [begin, begin + size) of dimension 1. In decoding nothing is cut off, and making a view
+/// costs as much as a small operation.
+at::Tensor rowsOf(const at::Tensor& t, std::int64_t begin, std::int64_t size) {
+    return size == t.size(1) ? t : t.narrow(1, begin, size);
+}
+
+/// Every row sees the whole range, so that no mask is needed.
+bool seesAll(const QueryRows& rows, Positions keys) {
+    const bool oldestIsSeen =
+        rows.window <= 0 || keys.front() > rows.positions.back() - rows.window;
+    return oldestIsSeen && keys.back() <= rows.positions.front();
+}
+
+at::Tensor column(Positions positions, c10::Device device) {
+    return at::for_blob(const_cast<std::int64_t*>(positions.data()),
+                        {static_cast<std::int64_t>(positions.size())})
+        .options(at::TensorOptions(c10::kLong))
+        .make_tensor()
+        .to(device);
+}
+
+/// 0 where a row sees a key, else -infinity: [row, key] in the queries' dtype.
+at::Tensor maskOf(const QueryRows& rows, Positions keys) {
+    const c10::Device device = rows.queries.device();
+    const at::Tensor query = column(rows.positions, device).unsqueeze(1);
+    const at::Tensor key = column(keys, device).unsqueeze(0);
+    at::Tensor hidden = key.gt(query);
+    if (rows.window > 0) {
+        hidden.logical_or_(key.le(query - rows.window));
+    }
+    const at::Tensor mask = at::zeros({query.size(0), key.size(1)}, rows.queries.options());
+    return mask.masked_fill_(hidden, -std::numeric_limits<double>::infinity());
+}
+
+/// The query heads of a group become rows of one attention, so that keys are read once.
+/// `mask` [row, key] or undefined.
+at::Tensor attendGrouped(const at::Tensor& queries, const at::Tensor& keys,
+                         const at::Tensor& values, const at::Tensor& mask) {
+    const std::int64_t heads = queries.size(0);
+    const std::int64_t rows = queries.size(1);
+    const std::int64_t dim = queries.size(2);
+    const std::int64_t kvHeads = keys.size(0);
+    const std::int64_t group = heads / kvHeads;
+    std::optional<at::Tensor> repeated;
+    if (mask.defined()) {
+        repeated = mask.expand({group, rows, mask.size(1)}).reshape({group * rows, mask.size(1)});
+    }
+    const at::Tensor mixed =
+        at::scaled_dot_product_attention(queries.reshape({1, kvHeads, group * rows, dim}),
+                                         keys.unsqueeze(0), values.unsqueeze(0), repeated);
+    if (rows == 1) {
+        return mixed.reshape({1, heads * dim});
+    }
+    return mixed.reshape({heads, rows, dim}).transpose(0, 1).reshape({rows, heads * dim});
+}
+
+/// attendByPosition for rows that see nothing outside the given keys.
+at::Tensor attendMasked(const QueryRows& rows, const at::Tensor& keys, const at::Tensor& values,
+                        Positions keyPositions) {
+    const at::Tensor mask = seesAll(rows, keyPositions) ? at::Tensor() : maskOf(rows, keyPositions);
+    return attendGrouped(rows.queries, keys, values, mask);
+}
+
+/// All heads of a layer hold keys at the same positions, as far as the rows can tell.
+bool headsAgree(const QueryRows& rows, const cache::KvCache& cache, LayerId layer) {
+    if (!cache.isUniform(layer)) {
+        return false;
+    }
+    if (rows.window <= 0) {
+        return true; // what was cached before is older than every row and seen by all of them
+    }
+    const Positions first = cache.positions(layer, HeadId{0});
+    for (std::int32_t head = 1; head < cache.shape().kvHeads; ++head) {
+        if (!std::ranges::equal(first, cache.positions(layer, HeadId{head}))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+} // namespace
 
 at::Tensor attendCausal(const at::Tensor& queries, const at::Tensor& keys,
                         const at::Tensor& values) {
@@ -15,28 +126,56 @@ at::Tensor attendCausal(const at::Tensor& queries, const at::Tensor& keys,
 }
 
 at::Tensor attendAll(const at::Tensor& queries, const at::Tensor& keys, const at::Tensor& values) {
-    const std::int64_t heads = queries.size(0);
-    const std::int64_t dim = queries.size(2);
-    const std::int64_t kvHeads = keys.size(0);
-    // The query heads of a group become the rows of one small attention: keys are read once.
-    const at::Tensor grouped = queries.reshape({1, kvHeads, heads / kvHeads, dim});
-    const at::Tensor mixed =
-        at::scaled_dot_product_attention(grouped, keys.unsqueeze(0), values.unsqueeze(0));
-    return mixed.reshape({1, heads * dim});
+    return attendGrouped(queries, keys, values, {});
 }
 
-at::Tensor attendCache(const at::Tensor& queries, const cache::KvCache& cache, LayerId layer) {
-    if (cache.isUniform(layer)) {
-        return attendAll(queries, tensorOf(cache.layerKeys(layer)),
-                         tensorOf(cache.layerValues(layer)));
+at::Tensor attendByPosition(const QueryRows& rows, const at::Tensor& keys, const at::Tensor& values,
+                            Positions keyPositions) {
+    const std::int64_t count = rows.queries.size(1);
+    const KeyRange range = visibleRange(rows, keyPositions);
+    const std::int64_t group = rows.queries.size(0) / keys.size(0);
+    const auto part = [&](std::int64_t begin, std::int64_t size) {
+        const at::Tensor queries = rowsOf(rows.queries, begin, size);
+        const QueryRows block{
+            queries,
+            rows.positions.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(size)),
+            rows.window};
+        const KeyRange seen = visibleRange(block, keyPositions);
+        return attendMasked(block, rowsOf(keys, seen.begin, seen.size()),
+                            rowsOf(values, seen.begin, seen.size()),
+                            keyPositions.subspan(static_cast<std::size_t>(seen.begin),
+                                                 static_cast<std::size_t>(seen.size())));
+    };
+    const std::int64_t fitting =
+        std::max(kFewestMaskedRows, kMaskElements / (group * range.size()));
+    // A sliding layer gains from short blocks: each sees its rows and one window before them.
+    const std::int64_t block =
+        rows.window > 0 ? std::min(fitting, std::max(kFewestMaskedRows, rows.window)) : fitting;
+    if (count <= block) {
+        return part(0, count);
+    }
+    std::vector<at::Tensor> parts;
+    for (std::int64_t begin = 0; begin < count; begin += block) {
+        parts.push_back(part(begin, std::min(block, count - begin)));
+    }
+    return at::cat(parts, 0);
+}
+
+at::Tensor attendCache(const QueryRows& rows, const cache::KvCache& cache, LayerId layer) {
+    if (headsAgree(rows, cache, layer)) {
+        return attendByPosition(rows, tensorOf(cache.layerKeys(layer)),
+                                tensorOf(cache.layerValues(layer)),
+                                cache.positions(layer, HeadId{0}));
     }
     const std::int32_t kvHeads = cache.shape().kvHeads;
-    const std::int64_t group = queries.size(0) / kvHeads;
+    const std::int64_t group = rows.queries.size(0) / kvHeads;
     std::vector<at::Tensor> parts;
     for (std::int32_t head = 0; head < kvHeads; ++head) {
+        const at::Tensor queries = rows.queries.narrow(0, head * group, group);
         const at::Tensor keys = tensorOf(cache.keys(layer, HeadId{head})).unsqueeze(0);
         const at::Tensor values = tensorOf(cache.values(layer, HeadId{head})).unsqueeze(0);
-        parts.push_back(attendAll(queries.narrow(0, head * group, group), keys, values));
+        parts.push_back(attendByPosition({queries, rows.positions, rows.window}, keys, values,
+                                         cache.positions(layer, HeadId{head})));
     }
     return at::cat(parts, 1);
 }

@@ -13,10 +13,37 @@
 
 namespace ecokv::model {
 
-struct LlamaDecoder::PrefillState {
+namespace {
+
+/// The last `count` rows of a dimension; of a tensor that has no more, the tensor itself.
+at::Tensor lastRows(const at::Tensor& t, std::int64_t dimension, std::int64_t count) {
+    const std::int64_t size = t.size(dimension);
+    return count == size ? t : t.narrow(dimension, size - count, count);
+}
+
+} // namespace
+
+/// What all layers of one call share.
+struct LlamaDecoder::ForwardState {
     const DecoderPass& pass;
     RotaryTables tables;
     std::vector<std::int64_t> positions; ///< [token]
+};
+
+/// How many of a layer's last query rows are needed. The last layer only feeds the logits of the
+/// last token.
+struct LlamaDecoder::RowsWanted {
+    std::int64_t window = 0;   ///< by the observer
+    std::int64_t computed = 0; ///< as queries
+    std::int64_t mixed = 0;    ///< through the attention
+};
+
+/// What an observer may be given of a layer.
+struct LlamaDecoder::LayerRows {
+    const at::Tensor& keys;    ///< [kvHead, token, dim]
+    const at::Tensor& values;  ///< [kvHead, token, dim]
+    const at::Tensor& queries; ///< [head, row, dim], the last rows
+    std::int64_t window = 0;   ///< of them, the observer wants the last so many
 };
 
 LlamaDecoder::LlamaDecoder(const DecoderConfig& config, const Names& names, WeightLoader& loader,
@@ -90,14 +117,14 @@ at::Tensor LlamaDecoder::split(const at::Tensor& projected, std::int32_t heads) 
 }
 
 at::Tensor LlamaDecoder::prefill(at::Tensor hidden, const DecoderPass& pass) const {
-    PrefillState state{pass, {}, std::vector<std::int64_t>(hidden.size(0))};
+    ForwardState state{pass, {}, std::vector<std::int64_t>(hidden.size(0))};
     std::iota(state.positions.begin(), state.positions.end(), 0);
     state.tables = m_rotary.tables(state.positions);
     for (std::int32_t i = 0; i < m_config.layers; ++i) {
         const Layer& layer = m_layers[i];
         const at::Tensor mixed = prefillAttention(i, layer.attentionNorm(hidden), state);
-        // The last layer only feeds the logits of the last token: `mixed` has one row there.
-        hidden = hidden.narrow(0, hidden.size(0) - mixed.size(0), mixed.size(0)) + mixed;
+        // One row in the last layer.
+        hidden = lastRows(hidden, 0, mixed.size(0)) + mixed;
         hidden = hidden + mlp(layer, layer.mlpNorm(hidden), pass.cancel);
         if (pass.progress) {
             pass.progress({"Prefill", i + 1, m_config.layers, "layers"});
@@ -106,39 +133,49 @@ at::Tensor LlamaDecoder::prefill(at::Tensor hidden, const DecoderPass& pass) con
     return logits(hidden);
 }
 
+LlamaDecoder::RowsWanted LlamaDecoder::rowsWanted(std::int32_t index, std::int64_t tokens,
+                                                  const LayerObserver* observer) const {
+    const std::int64_t window =
+        observer == nullptr
+            ? 0
+            : std::clamp<std::int64_t>(observer->windowRows(LayerId{index}), 0, tokens);
+    if (index + 1 < m_config.layers) {
+        return {window, tokens, tokens};
+    }
+    return {window, std::max<std::int64_t>(window, 1), 1};
+}
+
+void LlamaDecoder::deliver(LayerId layer, const LayerRows& rows, const ForwardState& state) const {
+    if (state.pass.observer == nullptr) {
+        return;
+    }
+    const std::span<const std::int64_t> positions(state.positions);
+    state.pass.observer->layerPrefilled(
+        {.layer = layer,
+         .keys = viewOf(rows.keys),
+         .values = viewOf(rows.values),
+         .windowQueries = viewOf(lastRows(rows.queries, 1, rows.window)),
+         .positions = positions,
+         .windowPositions = positions.last(static_cast<std::size_t>(rows.window))});
+}
+
 at::Tensor LlamaDecoder::prefillAttention(std::int32_t index, const at::Tensor& x,
-                                          const PrefillState& state) const {
+                                          const ForwardState& state) const {
     const Layer& layer = m_layers[index];
     const DecoderPass& pass = state.pass;
-    const std::int64_t tokens = x.size(0);
-    const bool isLast = index + 1 == m_config.layers;
-    const std::int64_t window =
-        pass.observer == nullptr
-            ? 0
-            : std::clamp<std::int64_t>(pass.observer->windowRows(LayerId{index}), 0, tokens);
-    const std::int64_t rows = isLast ? std::max<std::int64_t>(window, 1) : tokens;
-    const auto tail = [&](const at::Tensor& t) { return t.narrow(0, tokens - rows, rows); };
-
+    const RowsWanted wanted = rowsWanted(index, x.size(0), pass.observer);
+    const auto tail = [&](const at::Tensor& t) { return lastRows(t, 0, wanted.computed); };
     const at::Tensor keys = rotate(split(layer.key(x), m_config.kvHeads), state.tables);
     const at::Tensor values = split(layer.value(x), m_config.kvHeads).transpose(0, 1).contiguous();
     const at::Tensor queries = rotate(split(layer.query(tail(x)), m_config.heads),
                                       {tail(state.tables.cosine), tail(state.tables.sine)});
     pass.cancel.throwIfCancelled("The prefill");
-    const at::Tensor mixed = isLast ? attendAll(queries.narrow(1, rows - 1, 1), keys, values)
-                                    : attendCausal(queries, keys, values);
+    const at::Tensor mixed = wanted.mixed == 1 ? attendAll(lastRows(queries, 1, 1), keys, values)
+                                               : attendCausal(queries, keys, values);
     pass.cancel.throwIfCancelled("The prefill");
 
     pass.cache.append(LayerId{index}, viewOf(keys), viewOf(values), state.positions);
-    if (pass.observer != nullptr) {
-        const std::span<const std::int64_t> positions(state.positions);
-        pass.observer->layerPrefilled(
-            {.layer = LayerId{index},
-             .keys = viewOf(keys),
-             .values = viewOf(values),
-             .windowQueries = viewOf(queries.narrow(1, rows - window, window)),
-             .positions = positions,
-             .windowPositions = positions.last(static_cast<std::size_t>(window))});
-    }
+    deliver(LayerId{index}, {keys, values, queries, wanted.window}, state);
     return layer.output(mixed);
 }
 
@@ -164,22 +201,43 @@ at::Tensor LlamaDecoder::mlp(const Layer& layer, const at::Tensor& x,
     return out;
 }
 
-at::Tensor LlamaDecoder::decode(at::Tensor hidden, const DecoderPass& pass) const {
+at::Tensor LlamaDecoder::extend(at::Tensor hidden, const DecoderPass& pass) const {
+    ForwardState state{pass, {}, std::vector<std::int64_t>(hidden.size(0))};
     // Read before the first append: it is the number of tokens seen, not of rows kept (F017).
-    const std::int64_t position = pass.cache.tokensSeen();
-    const std::span<const std::int64_t> positions(&position, 1);
-    const RotaryTables tables = m_rotary.tables(positions);
+    std::iota(state.positions.begin(), state.positions.end(), pass.cache.tokensSeen());
+    state.tables = m_rotary.tables(state.positions);
     for (std::int32_t i = 0; i < m_config.layers; ++i) {
         const Layer& layer = m_layers[i];
-        const at::Tensor x = layer.attentionNorm(hidden);
-        const at::Tensor keys = rotate(split(layer.key(x), m_config.kvHeads), tables);
-        const at::Tensor values = split(layer.value(x), m_config.kvHeads).transpose(0, 1);
-        const at::Tensor queries = rotate(split(layer.query(x), m_config.heads), tables);
-        pass.cache.append(LayerId{i}, viewOf(keys), viewOf(values), positions);
-        hidden = hidden + layer.output(attendCache(queries, pass.cache, LayerId{i}));
+        const at::Tensor mixed = extendAttention(i, layer.attentionNorm(hidden), state);
+        hidden = lastRows(hidden, 0, mixed.size(0)) + mixed;
         hidden = hidden + mlp(layer, layer.mlpNorm(hidden), pass.cancel);
+        if (pass.progress) {
+            pass.progress({"Reading on", i + 1, m_config.layers, "layers"});
+        }
     }
     return logits(hidden);
+}
+
+at::Tensor LlamaDecoder::extendAttention(std::int32_t index, const at::Tensor& x,
+                                         const ForwardState& state) const {
+    const Layer& layer = m_layers[index];
+    const DecoderPass& pass = state.pass;
+    const RowsWanted wanted = rowsWanted(index, x.size(0), pass.observer);
+    const auto tail = [&](const at::Tensor& t) { return lastRows(t, 0, wanted.computed); };
+    const at::Tensor keys = rotate(split(layer.key(x), m_config.kvHeads), state.tables);
+    const at::Tensor values = split(layer.value(x), m_config.kvHeads).transpose(0, 1);
+    const at::Tensor queries = rotate(split(layer.query(tail(x)), m_config.heads),
+                                      {tail(state.tables.cosine), tail(state.tables.sine)});
+    pass.cancel.throwIfCancelled("The model");
+
+    pass.cache.append(LayerId{index}, viewOf(keys), viewOf(values), state.positions);
+    const std::span<const std::int64_t> positions(state.positions);
+    const at::Tensor attending = lastRows(queries, 1, wanted.mixed);
+    const at::Tensor mixed =
+        attendCache({attending, positions.last(static_cast<std::size_t>(wanted.mixed))}, pass.cache,
+                    LayerId{index});
+    deliver(LayerId{index}, {keys, values, queries, wanted.window}, state);
+    return layer.output(mixed);
 }
 
 at::Tensor LlamaDecoder::logits(const at::Tensor& lastHidden) const {

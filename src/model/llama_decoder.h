@@ -42,22 +42,30 @@ public:
     /// Embeddings [token, hidden] through all layers, filling the empty cache and telling the
     /// observer after each layer. Logits of the last token, [vocabulary].
     at::Tensor prefill(at::Tensor hidden, const DecoderPass& pass) const;
-    /// One embedding [1, hidden] at position cache.tokensSeen(). Logits [vocabulary]. A pass that
-    /// is cancelled leaves the cache with the token in some layers only: clear it.
-    at::Tensor decode(at::Tensor hidden, const DecoderPass& pass) const;
+    /// Embeddings [token, hidden] at positions cache.tokensSeen() and on, behind what the cache
+    /// holds. Logits of the last token, [vocabulary]. A pass that is cancelled leaves the cache
+    /// with the tokens in some layers only: clear it.
+    at::Tensor extend(at::Tensor hidden, const DecoderPass& pass) const;
 
 private:
     struct Layer {
         RmsNorm attentionNorm, mlpNorm;
         Linear query, key, value, output, gate, up, down;
     };
-    struct PrefillState;
+    struct ForwardState;
+    struct RowsWanted;
+    struct LayerRows;
 
     Layer takeLayer(const std::string& prefix, WeightLoader& loader) const;
     Linear takeHead(const Names& names, WeightLoader& loader) const;
     at::Tensor split(const at::Tensor& projected, std::int32_t heads) const;
+    RowsWanted rowsWanted(std::int32_t index, std::int64_t tokens,
+                          const LayerObserver* observer) const;
     at::Tensor prefillAttention(std::int32_t index, const at::Tensor& x,
-                                const PrefillState& state) const;
+                                const ForwardState& state) const;
+    at::Tensor extendAttention(std::int32_t index, const at::Tensor& x,
+                               const ForwardState& state) const;
+    void deliver(LayerId layer, const LayerRows& rows, const ForwardState& state) const;
     at::Tensor mlp(const Layer& layer, const at::Tensor& x, const CancellationToken& cancel) const;
     at::Tensor logits(const at::Tensor& lastHidden) const;
 

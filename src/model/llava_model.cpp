@@ -126,12 +126,21 @@ std::vector<float> LlavaModel::prefill(const Prompt& prompt, cache::KvCache& cac
     return toHost(m_decoder->prefill(std::move(hidden), pass));
 }
 
-std::vector<float> LlavaModel::decode(TokenId token, cache::KvCache& cache,
+std::vector<float> LlavaModel::extend(std::span<const TokenId> tokens, cache::KvCache& cache,
+                                      LayerObserver* observer, const ProgressSink& progress,
                                       const CancellationToken& cancel) {
     const TorchScope scope(m_threads);
     checkCache(cache);
-    const DecoderPass pass{cache, cancel, nullptr, {}};
-    return toHost(m_decoder->decode(m_decoder->embed({&token, 1}), pass));
+    if (tokens.empty()) {
+        throwBadInput("There are no tokens to go on with.", "Type at least one word.");
+    }
+    const DecoderPass pass{cache, cancel, observer, progress};
+    return toHost(m_decoder->extend(m_decoder->embed(tokens), pass));
+}
+
+std::vector<float> LlavaModel::decode(TokenId token, cache::KvCache& cache,
+                                      const CancellationToken& cancel, LayerObserver* observer) {
+    return extend({&token, 1}, cache, observer, {}, cancel);
 }
 
 void LlavaModel::mixInPictures(const Prompt& prompt, at::Tensor& hidden,

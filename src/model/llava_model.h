@@ -32,8 +32,11 @@ public:
     std::vector<float> prefill(const Prompt& prompt, cache::KvCache& cache, LayerObserver* observer,
                                const ProgressSink& progress,
                                const CancellationToken& cancel) override;
-    std::vector<float> decode(TokenId token, cache::KvCache& cache,
+    std::vector<float> extend(std::span<const TokenId> tokens, cache::KvCache& cache,
+                              LayerObserver* observer, const ProgressSink& progress,
                               const CancellationToken& cancel) override;
+    std::vector<float> decode(TokenId token, cache::KvCache& cache, const CancellationToken& cancel,
+                              LayerObserver* observer) override;
 
     std::string decodeText(const std::vector<TokenId>& ids) const override;
     std::string tokenText(TokenId id) const override;

@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -51,10 +52,18 @@ public:
     virtual std::vector<float> prefill(const Prompt& prompt, cache::KvCache& cache,
                                        LayerObserver* observer, const ProgressSink& progress,
                                        const CancellationToken& cancel) = 0;
-    /// One token at true position `cache.tokensSeen()`; appends it to the cache. Logits
-    /// [vocabulary].
-    virtual std::vector<float> decode(TokenId token, cache::KvCache& cache,
+    /// Text tokens at true positions `cache.tokensSeen()` and on, behind whatever the cache holds:
+    /// nothing, a prompt, or what an eviction kept of one, ragged across heads or not. They see
+    /// every cached key and, causally, each other (field cases F017, F019). Appends them and calls
+    /// `observer` after each layer with the new rows only. Logits of the last token [vocabulary].
+    /// A call that is cancelled leaves the tokens in some layers only: clear the cache.
+    virtual std::vector<float> extend(std::span<const TokenId> tokens, cache::KvCache& cache,
+                                      LayerObserver* observer, const ProgressSink& progress,
                                       const CancellationToken& cancel) = 0;
+    /// `extend` by one generated token. Logits [vocabulary].
+    virtual std::vector<float> decode(TokenId token, cache::KvCache& cache,
+                                      const CancellationToken& cancel,
+                                      LayerObserver* observer = nullptr) = 0;
 
     /// Text of the ids, special tokens skipped. Ids of the model's vocabulary that the tokenizer
     /// does not know can be sampled and are no text, as in `transformers`; other ids throw.

@@ -1,8 +1,9 @@
 #pragma once
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How others see inside a prefill: the model asks first which tensors are wanted, then delivers
-// them once per layer, right after that layer's keys and values entered the cache. Called on the
-// thread that runs the model; views die when the call returns.
+// How others see inside a prefill, an extension or a decoding step: the model asks first which
+// tensors are wanted, then delivers them once per layer, when that layer's keys and values are in
+// the cache and its attention is done. Called on the thread that runs the model; views die when the
+// call returns.
 
 #include "base/ids.h"
 #include "base/tensor_view.h"
@@ -12,6 +13,8 @@
 
 namespace ecokv::model {
 
+/// Of the tokens of this call only: a prefill's whole prompt, the tokens of an extension, or the
+/// one token of a decoding step. What was cached before is read from the cache.
 struct LayerTensors {
     LayerId layer;
     TensorView keys;          ///< [kvHead, token, dim] after RoPE, model dtype and device
@@ -25,7 +28,7 @@ class LayerObserver {
 public:
     virtual ~LayerObserver() = default;
 
-    /// How many of the last query rows `layer` should deliver; clamped to the prompt length.
+    /// How many of the last query rows `layer` should deliver; clamped to the tokens of the call.
     virtual std::int64_t windowRows(LayerId layer) const = 0;
     /// The layer's keys and values are in the cache; the observer may evict them now.
     virtual void layerPrefilled(const LayerTensors& tensors) = 0;

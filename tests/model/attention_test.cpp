@@ -80,6 +80,56 @@ TEST(Attention, causalRowsSeeThemselvesAndWhatCameBefore) {
     }
 }
 
+/// queries [head, row, dim], whose last row stands at position `last`, to rows at true positions.
+std::vector<std::int64_t> positionsUpTo(std::int64_t last, std::int64_t rows) {
+    std::vector<std::int64_t> positions(static_cast<std::size_t>(rows));
+    std::iota(positions.begin(), positions.end(), last + 1 - rows);
+    return positions;
+}
+
+void expectRow(const at::Tensor& out, const Row& in, std::int64_t head, std::int64_t row,
+               const std::vector<std::int64_t>& visible) {
+    const std::int64_t dim = in.queries.size(2);
+    const auto want = expected(in, head, row, visible);
+    for (std::int64_t i = 0; i < dim; ++i) {
+        ASSERT_NEAR(out.const_data_ptr<float>()[row * out.size(1) + head * dim + i],
+                    want[static_cast<std::size_t>(i)], 1e-5)
+            << "head " << head << ", row " << row;
+    }
+}
+
+/// Field case F019: 5 rows behind 32 keys. A mask aligned with the first key would hide 31 of them.
+TEST(Attention, rowsBehindOlderKeysSeeAllOfThem) {
+    const at::Tensor queries = random({6, 5, 8}, 11);
+    const at::Tensor keys = random({2, 37, 8}, 12);
+    const at::Tensor values = random({2, 37, 8}, 13);
+    const at::Tensor out =
+        attendByPosition({queries, positionsUpTo(36, 5)}, keys, values, firstTokens(37));
+    ASSERT_EQ(out.sizes(), (at::IntArrayRef{5, 48}));
+    for (std::int64_t row = 0; row < 5; ++row) {
+        for (std::int64_t head = 0; head < 6; ++head) {
+            expectRow(out, {queries, keys, values}, head, row, firstTokens(33 + row));
+        }
+    }
+}
+
+/// A window of 8 at position q shows q - 7 to q, as transformers counts (field case F034). 40 rows
+/// are more than the blocks that a sliding layer is cut into.
+TEST(Attention, aSlidingWindowShowsItsOwnRowAndTheOnesJustBefore) {
+    const at::Tensor queries = random({4, 40, 8}, 14);
+    const at::Tensor keys = random({2, 50, 8}, 15);
+    const at::Tensor values = random({2, 50, 8}, 16);
+    const std::vector<std::int64_t> positions = positionsUpTo(49, 40);
+    const at::Tensor out = attendByPosition({queries, positions, 8}, keys, values, firstTokens(50));
+    for (std::int64_t row = 0; row < 40; ++row) {
+        std::vector<std::int64_t> visible(8);
+        std::iota(visible.begin(), visible.end(), row + 3);
+        for (std::int64_t head = 0; head < 4; ++head) {
+            expectRow(out, {queries, keys, values}, head, row, visible);
+        }
+    }
+}
+
 class AttendCache : public ::testing::Test {
 protected:
     static constexpr std::int64_t kTokens = 21;
@@ -89,13 +139,15 @@ protected:
         m_cache.append(LayerId{0}, viewOf(m_keys), viewOf(m_values), positions);
     }
 
+    /// The last `queries.size(1)` tokens attend to the cache they are part of.
+    at::Tensor attend(const at::Tensor& queries, std::int64_t window = 0) const {
+        return attendCache({queries, positionsUpTo(kTokens - 1, queries.size(1)), window}, m_cache,
+                           LayerId{0});
+    }
+
     void expectHead(const at::Tensor& out, std::int64_t head,
                     const std::vector<std::int64_t>& visible) const {
-        const auto want = expected({m_queries, m_keys, m_values}, head, 0, visible);
-        for (std::int64_t i = 0; i < 16; ++i) {
-            EXPECT_NEAR(out.const_data_ptr<float>()[head * 16 + i],
-                        want[static_cast<std::size_t>(i)], 1e-5);
-        }
+        expectRow(out, {m_queries, m_keys, m_values}, head, 0, visible);
     }
 
     at::Tensor m_queries = random({4, 1, 16}, 4);
@@ -105,7 +157,7 @@ protected:
 };
 
 TEST_F(AttendCache, seesEveryTokenOfAFullLayer) {
-    const at::Tensor out = attendCache(m_queries, m_cache, LayerId{0}).contiguous();
+    const at::Tensor out = attend(m_queries);
     for (std::int64_t head = 0; head < 4; ++head) {
         expectHead(out, head, firstTokens(kTokens));
     }
@@ -113,7 +165,7 @@ TEST_F(AttendCache, seesEveryTokenOfAFullLayer) {
 
 TEST_F(AttendCache, seesOnlyTheKeptRowsOfEachHead) {
     m_cache.apply({LayerId{0}, {{0, 3, 4, 20}, {1, 2, 19, 20}}, true});
-    const at::Tensor out = attendCache(m_queries, m_cache, LayerId{0}).contiguous();
+    const at::Tensor out = attend(m_queries);
     for (const std::int64_t head : {0, 1}) {
         expectHead(out, head, {0, 3, 4, 20});
         expectHead(out, head + 2, {1, 2, 19, 20});
@@ -123,10 +175,38 @@ TEST_F(AttendCache, seesOnlyTheKeptRowsOfEachHead) {
 TEST_F(AttendCache, headsMayKeepDifferentNumbersOfTokens) {
     m_cache.apply({LayerId{0}, {{20}, {0, 5, 6, 7, 8, 18, 20}}, true});
     ASSERT_FALSE(m_cache.isUniform(LayerId{0}));
-    const at::Tensor out = attendCache(m_queries, m_cache, LayerId{0}).contiguous();
+    const at::Tensor out = attend(m_queries);
     for (const std::int64_t head : {0, 1}) {
         expectHead(out, head, {20});
         expectHead(out, head + 2, {0, 5, 6, 7, 8, 18, 20});
+    }
+}
+
+/// Field case F019, with heads of different lengths: the last three tokens after an eviction.
+TEST_F(AttendCache, severalRowsSeeWhatEachHeadKeptAndEachOther) {
+    const at::Tensor queries = random({4, 3, 16}, 7);
+    m_cache.apply({LayerId{0}, {{2, 18, 19, 20}, {0, 5, 6, 7, 8, 18, 19, 20}}, true});
+    const at::Tensor out = attend(queries);
+    ASSERT_EQ(out.sizes(), (at::IntArrayRef{3, 64}));
+    std::vector<std::int64_t> few{2}, many{0, 5, 6, 7, 8};
+    for (std::int64_t row = 0; row < 3; ++row) {
+        few.push_back(18 + row);
+        many.push_back(18 + row);
+        for (const std::int64_t head : {0, 1}) {
+            expectRow(out, {queries, m_keys, m_values}, head, row, few);
+            expectRow(out, {queries, m_keys, m_values}, head + 2, row, many);
+        }
+    }
+}
+
+/// Equally many keys at different positions: the window cuts them at different rows.
+TEST_F(AttendCache, aSlidingWindowGoesByTruePositionsOfEachHead) {
+    m_cache.apply({LayerId{0}, {{0, 16, 17, 20}, {14, 15, 16, 20}}, true});
+    ASSERT_TRUE(m_cache.isUniform(LayerId{0}));
+    const at::Tensor out = attend(m_queries, 5);
+    for (const std::int64_t head : {0, 1}) {
+        expectHead(out, head, {16, 17, 20});
+        expectHead(out, head + 2, {16, 20});
     }
 }
 

@@ -9,10 +9,13 @@
 //   forced        ids fed to decode one by one, or
 //   steps         number of tokens to choose greedily   (default 0)
 //   keep          [layer][kvHead][row]: cache rows that stay after each layer's prefill
+//   then          what follows the prefill, in this order: {"extend": [id, ...]} or
+//                 {"keep": [layer][kvHead][row]}, rows of the cache as it is by then
+//   observe       watch the decoding steps   (default false)
 //   repeats       prefills on an emptied cache, the last one is timed   (default 1)
-//   out           folder for logits.npy [1 + step, vocabulary], keys.npy [layer, kvHead, token,
-//   dim]
-//                 and queries.npy [layer, head, row, dim] (window of 8)
+//   out           folder for logits.npy [1 + extension + step, vocabulary], keys.npy [layer,
+//                 kvHead, token, dim], queries.npy [layer, head, row, dim] (window of 8) and
+//                 step_queries.npy, step_keys.npy [step, layer, head or kvHead, dim]
 // One JSON object on stdout: token_ids, chosen, tokens_seen, compute_dtype, seconds.
 
 #include "base/error.h"
@@ -90,6 +93,26 @@ private:
     std::int64_t m_layers = 0;
 };
 
+/// Collects the one query and key row that each layer delivers at a decoding step.
+class StepRecorder final : public model::LayerObserver {
+public:
+    std::int64_t windowRows(LayerId) const override { return kWindow; }
+
+    void layerPrefilled(const model::LayerTensors& tensors) override {
+        appendValues(tensors.windowQueries, queries);
+        appendValues(tensors.keys, keys);
+    }
+
+    std::vector<float> queries, keys;
+};
+
+void keepRows(cache::KvCache& cache, const Json& keep) {
+    for (std::int32_t layer = 0; layer < cache.shape().layers; ++layer) {
+        const LayerId id{layer};
+        cache.apply({id, keep.at(id.index()), true});
+    }
+}
+
 std::vector<float> readFloats(const std::string& path) {
     std::ifstream file(path, std::ios::binary | std::ios::ate);
     std::vector<float> values(static_cast<std::size_t>(file.tellg()) / sizeof(float));
@@ -155,16 +178,28 @@ Json runProbe(const Json& request) {
     std::vector<float> logits = model->prefill(prompt, cache, &recorder, {}, {});
     const double prefillSeconds = secondsSince(prefillStart);
 
+    std::vector<float> all = logits;
+    for (const Json& action : request.value("then", Json::array())) {
+        if (action.contains("keep")) {
+            keepRows(cache, action.at("keep"));
+            continue;
+        }
+        const auto ids = action.at("extend").get<std::vector<TokenId>>();
+        logits = model->extend(ids, cache, nullptr, {}, {});
+        all.insert(all.end(), logits.begin(), logits.end());
+    }
+
     const auto forced = request.value("forced", std::vector<TokenId>());
     const std::size_t steps = forced.empty() ? request.value("steps", 0U) : forced.size();
-    std::vector<float> all = logits;
+    StepRecorder stepRecorder;
+    const bool observed = request.value("observe", false);
     std::vector<TokenId> chosen;
     std::vector<std::int64_t> seen{cache.tokensSeen()};
     model::Sampler sampler({});
     const auto decodeStart = Clock::now();
     for (std::size_t step = 0; step < steps; ++step) {
         chosen.push_back(forced.empty() ? sampler.next(logits) : forced[step]);
-        logits = model->decode(chosen.back(), cache, {});
+        logits = model->decode(chosen.back(), cache, {}, observed ? &stepRecorder : nullptr);
         all.insert(all.end(), logits.begin(), logits.end());
         seen.push_back(cache.tokensSeen());
     }
@@ -172,9 +207,16 @@ Json runProbe(const Json& request) {
 
     const std::filesystem::path out = request.at("out").get<std::string>();
     const auto vocabulary = static_cast<std::int64_t>(logits.size());
-    tests::writeNpy(out / "logits.npy", {static_cast<std::int64_t>(steps) + 1, vocabulary}, all);
+    const auto rows = static_cast<std::int64_t>(all.size()) / vocabulary;
+    tests::writeNpy(out / "logits.npy", {rows, vocabulary}, all);
     tests::writeNpy(out / "keys.npy", recorder.keyShape, recorder.keys);
     tests::writeNpy(out / "queries.npy", recorder.queryShape, recorder.queries);
+    const model::ModelInfo& info = model->info();
+    const auto taken = static_cast<std::int64_t>(observed ? steps : 0);
+    tests::writeNpy(out / "step_queries.npy", {taken, info.layers, info.heads, info.headDim},
+                    stepRecorder.queries);
+    tests::writeNpy(out / "step_keys.npy", {taken, info.layers, info.kvHeads, info.headDim},
+                    stepRecorder.keys);
     return {{"token_ids", prompt.tokenIds},
             {"chosen", chosen},
             {"text", model->decodeText(chosen)},

@@ -10,31 +10,15 @@ import numpy as np
 import pytest
 import torch
 from conftest import DEMO_DOCUMENTS, DEMO_MODEL
+from model_reference import Evictions, assert_close, reference_logits
 from PIL import Image
 from safetensors.torch import load_file, save_file
-from tiny_llava import (GROUPED, PLAIN, PictureAndWords, ProbeRun, edit_config, load_reference, make_checkpoint,
-                        random_prompt, run_probe, start_probe)
+from tiny_llava import (GROUPED, PLAIN, PictureAndWords, edit_config, load_reference, make_checkpoint, random_prompt,
+                        run_probe, start_probe)
 from transformers import AutoProcessor, LlavaForConditionalGeneration
 from transformers.models.llama import modeling_llama
 
 pytestmark = pytest.mark.oracle
-
-TOLERANCE = 1e-3  # of a logit, fp32
-
-
-@torch.no_grad()
-def reference_logits(model: LlavaForConditionalGeneration, prompt: PictureAndWords,
-                     forced: list[int] | None = None) -> np.ndarray:
-    """Logits after the prompt and after each forced token, [1 + step, vocabulary]."""
-    whole = PictureAndWords(prompt.ids + (forced or []), prompt.pixels)
-    logits = model(**whole.inputs()).logits[0, len(prompt.ids) - 1:]
-    return logits.float().numpy()
-
-
-def assert_close(run: ProbeRun, reference: np.ndarray) -> None:
-    assert run.logits.shape == reference.shape
-    assert float(np.abs(reference).max()) > 0.5, "the reference is too flat to compare with"
-    np.testing.assert_allclose(run.logits, reference, atol=TOLERANCE, rtol=0)
 
 
 # --- the demo model -------------------------------------------------------------------------------
@@ -124,25 +108,14 @@ def ragged(rng: np.random.Generator, tokens: int, layer: int, head: int) -> list
 def test_decoding_from_an_evicted_cache_equals_masking_the_evicted_tokens(tmp_path: Path, rule: KeepRule) -> None:
     """Reference: one pass over prompt and answer; rows after the prompt do not see evicted keys."""
     model = make_checkpoint(tmp_path / "model", GROUPED)
-    model.set_attn_implementation("eager")
     prompt = random_prompt(64)
     forced = [11, 200, 3, 77, 5]
     tokens, total = len(prompt.ids), len(prompt.ids) + len(forced)
-    layers, kv_heads, group = 3, 2, 3
     rng = np.random.default_rng(5)
-    keep = [[rule(rng, tokens, layer, head) for head in range(kv_heads)] for layer in range(layers)]
-
-    def hide_evicted(layer: int) -> Callable[..., Any]:
-        visible = torch.tril(torch.ones(total, total, dtype=torch.bool)).repeat(kv_heads, 1, 1)
-        for head in range(kv_heads):
-            evicted = [t for t in range(tokens) if t not in set(keep[layer][head])]
-            visible[head, tokens:, evicted] = False
-        mask = torch.zeros(visible.shape).masked_fill(~visible, float("-inf"))
-        mask = mask.repeat_interleave(group, dim=0).unsqueeze(0)  # [1, head, query, key]
-        return lambda _module, args, options: (args, options | {"attention_mask": mask})
-
-    for layer, module in enumerate(model.model.language_model.layers):
-        module.register_forward_pre_hook(hide_evicted(layer), with_kwargs=True)
+    evictions = Evictions(layers=3, kv_heads=2, group=3)
+    evictions.append(0, tokens)
+    keep = evictions.evict(tokens, lambda layer, head, length: rule(rng, length, layer, head))
+    evictions.apply_to(model, total)
     reference = reference_logits(model, prompt, forced)
 
     run = run_probe(tmp_path / "model", tmp_path, forced=forced, keep=keep, **prompt.request(tmp_path))

@@ -29,7 +29,14 @@ public:
         return logitsFor(0);
     }
 
-    std::vector<float> decode(TokenId, cache::KvCache&, const CancellationToken&) override {
+    std::vector<float> extend(std::span<const TokenId>, cache::KvCache&, model::LayerObserver*,
+                              const ProgressSink&, const CancellationToken&) override {
+        m_step = 0; // the script starts again: a new question
+        return logitsFor(0);
+    }
+
+    std::vector<float> decode(TokenId, cache::KvCache&, const CancellationToken&,
+                              model::LayerObserver*) override {
         return logitsFor(++m_step);
     }
 
