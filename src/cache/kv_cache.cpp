@@ -44,6 +44,16 @@ void checkAppended(const CacheShape& shape, LayerId layer, const char* what, con
     }
 }
 
+void checkRestored(const CacheShape& shape, LayerId layer, const TensorView& rows,
+                   std::int64_t count) {
+    if (rows.dtype != shape.dtype || rows.rank != 2 || rows.shape[0] != count ||
+        rows.shape[1] != shape.headDim) {
+        throwInternal(fmt::format("Layer {} cannot hold {}: {} rows of {} {} were announced.",
+                                  layer.value, rows.describe(), count, shape.headDim,
+                                  dtypeName(shape.dtype)));
+    }
+}
+
 void checkPositions(LayerId layer, std::int64_t last, std::span<const std::int64_t> positions) {
     for (const std::int64_t position : positions) {
         if (position <= last) {
@@ -167,6 +177,35 @@ void KvCache::copyLayer(const KvCache& source, LayerId layer) {
     }
     Layer& target = at(layer);
     target.storage.copyFrom(source.at(layer).storage, m_reserve);
+    target.reserved = true;
+}
+
+KvCache KvCache::clone(std::int64_t reserve) const {
+    KvCache copy(m_shape);
+    copy.reserveForDecode(reserve);
+    for (std::int32_t layer = 0; layer < m_shape.layers; ++layer) {
+        copy.copyLayer(*this, LayerId{layer});
+    }
+    return copy;
+}
+
+void KvCache::restoreLayer(LayerId layer, std::span<const HeadRows> heads, std::int64_t seen) {
+    Layer& target = at(layer);
+    if (heads.size() != static_cast<std::size_t>(m_shape.kvHeads)) {
+        throwInternal(fmt::format("{} KV heads were given for layer {}; the cache has {}.",
+                                  heads.size(), layer.value, m_shape.kvHeads));
+    }
+    for (const HeadRows& head : heads) {
+        const auto rows = static_cast<std::int64_t>(head.positions.size());
+        checkRestored(m_shape, layer, head.keys, rows);
+        checkRestored(m_shape, layer, head.values, rows);
+        checkPositions(layer, -1, head.positions);
+        if (rows > 0 && head.positions.back() >= seen) {
+            throwInternal(fmt::format("Layer {} holds position {}, but only {} tokens were seen.",
+                                      layer.value, head.positions.back(), seen));
+        }
+    }
+    target.storage.restore(heads, seen, m_reserve);
     target.reserved = true;
 }
 

@@ -27,6 +27,12 @@ struct CacheShape {
 
 enum class Part : std::uint8_t; // layer_storage.h
 
+/// What one head of a layer holds, as it is read from a file or another cache.
+struct HeadRows {
+    TensorView keys, values;                 ///< [token, dim] in the cache's dtype, any device
+    std::span<const std::int64_t> positions; ///< [token] true positions, ascending
+};
+
 class KvCache {
 public:
     explicit KvCache(const CacheShape& shape);
@@ -47,6 +53,10 @@ public:
     void clear();
     /// A deep copy of one layer of `source` into this cache (same shape).
     void copyLayer(const KvCache& source, LayerId layer);
+    /// A deep copy of every layer with room for `reserve` more rows per head.
+    KvCache clone(std::int64_t reserve) const;
+    /// Replaces a layer by `heads` [kvHead], the survivors of `seen` tokens.
+    void restoreLayer(LayerId layer, std::span<const HeadRows> heads, std::int64_t seen);
 
     TensorView keys(LayerId layer, HeadId head) const;   ///< [token, dim]
     TensorView values(LayerId layer, HeadId head) const; ///< [token, dim]

@@ -2,6 +2,7 @@
 #include "cache/layer_storage.h"
 
 #include "base/error.h"
+#include "cache/kv_cache.h"
 #include "kernels/backend_choice.h"
 #include "kernels/compact_rows.h"
 
@@ -162,6 +163,28 @@ void LayerStorage::copyFrom(const LayerStorage& source, std::int64_t spare) {
     m_values = moved(source.m_values, source.m_starts, starts, totalRows);
     m_starts = std::move(starts);
     m_spare = spare;
+}
+
+void LayerStorage::restore(std::span<const HeadRows> heads, std::int64_t seen, std::int64_t spare) {
+    for (std::size_t head = 0; head < heads.size(); ++head) {
+        m_positions[head].assign(heads[head].positions.begin(), heads[head].positions.end());
+    }
+    m_seen = seen;
+    m_lastPosition = seen - 1;
+    m_starts = startsFor(spare);
+    const auto bytes = static_cast<std::size_t>(m_starts.back()) * m_layout.rowBytes();
+    m_starts.pop_back();
+    m_spare = spare;
+    m_keys = {}; // freed before the new memory is asked for
+    m_values = {};
+    m_keys = kernels::DeviceBuffer(bytes, m_layout.device);
+    m_values = kernels::DeviceBuffer(bytes, m_layout.device);
+    for (std::size_t head = 0; head < heads.size(); ++head) {
+        if (!m_positions[head].empty()) {
+            kernels::copyToContiguous(heads[head].keys, row(m_keys, head, 0), m_layout.device);
+            kernels::copyToContiguous(heads[head].values, row(m_values, head, 0), m_layout.device);
+        }
+    }
 }
 
 std::size_t LayerStorage::usedBytes() const {

@@ -15,6 +15,8 @@
 
 namespace ecokv::cache {
 
+struct HeadRows; // kv_cache.h
+
 /// Which of the two buffers of a layer is meant.
 enum class Part : std::uint8_t { Keys, Values };
 
@@ -53,6 +55,8 @@ public:
     /// Keeps rows kept[head], strictly ascending, and reallocates to `spare` free rows per head.
     void compact(const std::vector<std::vector<std::int32_t>>& kept, std::int64_t spare);
     void copyFrom(const LayerStorage& source, std::int64_t spare);
+    /// Holds the rows of `heads` [kvHead] and nothing else, as if `seen` tokens had been appended.
+    void restore(std::span<const HeadRows> heads, std::int64_t seen, std::int64_t spare);
 
     std::size_t bytes() const { return m_keys.bytes() + m_values.bytes(); }
     std::size_t usedBytes() const;

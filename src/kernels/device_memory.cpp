@@ -9,6 +9,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <sys/mman.h>
 
 namespace ecokv::kernels {
 
@@ -16,8 +17,18 @@ namespace {
 
 constexpr std::align_val_t kAlignment{64};
 
+/// From here on memory is mapped for itself: malloc keeps freed blocks of up to 32 MB for later, so
+/// that an evicted layer would stay with the process.
+constexpr std::size_t kMappedFrom = std::size_t{1} << 20;
+
+void* mapHost(std::size_t bytes) {
+    void* data = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return data == MAP_FAILED ? nullptr : data;
+}
+
 void* allocateHost(std::size_t bytes) {
-    void* data = ::operator new(bytes, kAlignment, std::nothrow);
+    void* data =
+        bytes >= kMappedFrom ? mapHost(bytes) : ::operator new(bytes, kAlignment, std::nothrow);
     if (data == nullptr) {
         throwBadInput(fmt::format("No memory for {} bytes on the host.", bytes),
                       "Use a shorter prompt or a smaller model.");
@@ -25,12 +36,14 @@ void* allocateHost(std::size_t bytes) {
     return data;
 }
 
-void releaseMemory(void* data, Device device) noexcept {
+void releaseMemory(void* data, std::size_t bytes, Device device) noexcept {
     if (data == nullptr) {
         return;
     }
     if (device.kind == DeviceKind::Cuda) {
         cuda::release(data, device.index);
+    } else if (bytes >= kMappedFrom) {
+        ::munmap(data, bytes);
     } else {
         ::operator delete(data, kAlignment);
     }
@@ -69,7 +82,7 @@ DeviceBuffer::DeviceBuffer(std::size_t bytes, Device device) : m_bytes(bytes), m
 }
 
 DeviceBuffer::~DeviceBuffer() {
-    releaseMemory(m_data, m_device);
+    releaseMemory(m_data, m_bytes, m_device);
 }
 
 DeviceBuffer::DeviceBuffer(DeviceBuffer&& other) noexcept
@@ -78,7 +91,7 @@ DeviceBuffer::DeviceBuffer(DeviceBuffer&& other) noexcept
 
 DeviceBuffer& DeviceBuffer::operator=(DeviceBuffer&& other) noexcept {
     if (this != &other) {
-        releaseMemory(m_data, m_device);
+        releaseMemory(m_data, m_bytes, m_device);
         m_data = std::exchange(other.m_data, nullptr);
         m_bytes = std::exchange(other.m_bytes, 0);
         m_device = other.m_device;
