@@ -9,7 +9,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
+#include <utility>
 
 namespace ecokv::trace {
 
@@ -94,6 +96,21 @@ ImageRecord readImage(hid_t group, const std::string& name) {
         image.attributes.erase(ours);
     }
     return image;
+}
+
+EvictionRecord readEvictions(hid_t parent) {
+    EvictionRecord evictions;
+    if (isEmptyGroup(parent, "evictions")) {
+        return evictions;
+    }
+    const Handle owner = openGroup(parent, "evictions");
+    const hid_t group = owner.get();
+    evictions.step = readIntegers<std::int64_t>(openDataset(group, "step").get());
+    const Shape count{std::ssize(evictions.step)};
+    evictions.layer = readIntegers<std::int32_t>(openShaped(group, "layer", count).get());
+    evictions.kvHead = readIntegers<std::int32_t>(openShaped(group, "kv_head", count).get());
+    evictions.position = readIntegers<std::int64_t>(openShaped(group, "position", count).get());
+    return evictions;
 }
 
 std::optional<std::uint64_t> asNumber(const std::string& name) {
@@ -220,7 +237,8 @@ PolicyRecord readPolicyGroup(hid_t file, const Dimensions& d, const std::string&
     return policy;
 }
 
-std::optional<DecodeRecord> readDecodeGroup(hid_t file, const std::string& path) {
+std::optional<DecodeRecord> readDecodeGroup(hid_t file, const Dimensions& d,
+                                            const std::string& path) {
     if (isEmptyGroup(file, path)) {
         return std::nullopt;
     }
@@ -234,7 +252,26 @@ std::optional<DecodeRecord> readDecodeGroup(hid_t file, const std::string& path)
     if (hasLink(group, "logprob")) {
         decode.logprob = readFloats(openShaped(group, "logprob", {steps}).get());
     }
+    if (hasLink(group, "question_ids")) {
+        decode.questionIds = readIntegers<std::int64_t>(openDataset(group, "question_ids").get());
+    }
+    if (hasLink(group, "kept_length")) {
+        decode.keptLength = readIntegers<std::int32_t>(
+            openShaped(group, "kept_length", {steps, d.layers, d.kvHeads}).get());
+    }
+    decode.evictions = readEvictions(group);
     return decode;
+}
+
+std::vector<DecodeRecord> readQuestions(hid_t file, const Dimensions& dimensions,
+                                        const std::string& group) {
+    std::vector<DecodeRecord> questions;
+    for (const std::string& id : sortedIds(file, group)) {
+        if (auto question = readDecodeGroup(file, dimensions, group + "/" + id)) {
+            questions.push_back(std::move(*question));
+        }
+    }
+    return questions;
 }
 
 } // namespace ecokv::trace

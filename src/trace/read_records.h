@@ -19,7 +19,11 @@ std::vector<ImageRecord> readImages(hid_t file);
 /// Numbers in numeric order, then other names.
 std::vector<std::string> sortedIds(hid_t file, const std::string& group);
 PolicyRecord readPolicyGroup(hid_t file, const Dimensions& dimensions, const std::string& id);
-/// `group` is "decode" or "policies/<id>/decode".
-std::optional<DecodeRecord> readDecodeGroup(hid_t file, const std::string& group);
+/// `group` is "decode", "policies/<id>/decode" or a question's.
+std::optional<DecodeRecord> readDecodeGroup(hid_t file, const Dimensions& dimensions,
+                                            const std::string& group);
+/// `group` is "questions" or "policies/<id>/questions"; in the order of asking.
+std::vector<DecodeRecord> readQuestions(hid_t file, const Dimensions& dimensions,
+                                        const std::string& group);
 
 } // namespace ecokv::trace

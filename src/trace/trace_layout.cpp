@@ -87,10 +87,29 @@ Docs textDocs() {
     };
 }
 
+Docs decodeDocs() {
+    const std::vector<std::string> eviction{"eviction"};
+    return {
+        {"decode/question_ids",
+         {"Tokens of the question and what the template puts behind it", "", {"question_token"}}},
+        {"decode/kept_length",
+         {"Tokens the head holds once the step's own is counted: kept + question + generated",
+          "token",
+          {"step", "layer", "kv_head"}}},
+        {"decode/evictions/step",
+         {"Token of the answer that room was made for, from 0", "", eviction}},
+        {"decode/evictions/layer", {"Decoder layer, from 0", "", eviction}},
+        {"decode/evictions/kv_head", {"KV head within its layer, from 0", "", eviction}},
+        {"decode/evictions/position",
+         {"True position of the token that left, answer tokens counted on", "", eviction}},
+    };
+}
+
 Docs allDocs() {
     Docs docs = tensorDocs();
     docs.merge(scoreDocs());
     docs.merge(textDocs());
+    docs.merge(decodeDocs());
     return docs;
 }
 

@@ -16,8 +16,8 @@ namespace ecokv::trace {
 inline constexpr const char* kSchemaName = "ecokv-trace";
 
 /// The groups of the root, made before anything else: the root's header then stays as it is.
-inline constexpr std::array kGroups{"model",  "run",   "prompt", "images",   "tensors",
-                                    "scales", "heads", "scores", "policies", "decode"};
+inline constexpr std::array kGroups{"model", "run",    "prompt",   "images", "tensors",  "scales",
+                                    "heads", "scores", "policies", "decode", "questions"};
 
 struct DatasetDoc {
     std::string description;

@@ -243,12 +243,25 @@ PolicyRecord TraceReader::policy(const std::string& id) const {
 }
 
 std::optional<DecodeRecord> TraceReader::decode() const {
-    return m_impl->guarded([](hid_t file) { return readDecodeGroup(file, "decode"); });
+    return m_impl->guarded(
+        [&](hid_t file) { return readDecodeGroup(file, dimensions(), "decode"); });
 }
 
 std::optional<DecodeRecord> TraceReader::policyDecode(const std::string& id) const {
+    return m_impl->guarded([&](hid_t file) {
+        return readDecodeGroup(file, dimensions(), "policies/" + id + "/decode");
+    });
+}
+
+std::vector<DecodeRecord> TraceReader::questions() const {
     return m_impl->guarded(
-        [&](hid_t file) { return readDecodeGroup(file, "policies/" + id + "/decode"); });
+        [&](hid_t file) { return readQuestions(file, dimensions(), "questions"); });
+}
+
+std::vector<DecodeRecord> TraceReader::policyQuestions(const std::string& id) const {
+    return m_impl->guarded([&](hid_t file) {
+        return readQuestions(file, dimensions(), "policies/" + id + "/questions");
+    });
 }
 
 std::vector<DatasetEntry> TraceReader::entries() const {

@@ -69,6 +69,8 @@ public:
     PolicyRecord policy(const std::string& id) const;
     std::optional<DecodeRecord> decode() const;
     std::optional<DecodeRecord> policyDecode(const std::string& id) const;
+    std::vector<DecodeRecord> questions() const; ///< answered from the full cache
+    std::vector<DecodeRecord> policyQuestions(const std::string& id) const;
 
     /// Every dataset of the file, for the Trace page and `ecokv info`.
     std::vector<DatasetEntry> entries() const;

@@ -89,12 +89,24 @@ struct PolicyRecord {
     std::vector<float> retainedMass;         ///< [layer, kvHead] or empty
 };
 
-/// A continuation: of the full cache (/decode) or of one policy (/policies/<id>/decode).
+/// Tokens a cache lost while it generated, one entry each: /policies/<id>/decode/evictions.
+struct EvictionRecord {
+    std::vector<std::int64_t> step; ///< room was made for this token of the answer
+    std::vector<std::int32_t> layer, kvHead;
+    std::vector<std::int64_t> position; ///< true position of the token that left
+};
+
+/// A continuation: of the full cache (/decode), of one policy (/policies/<id>/decode) or the answer
+/// to one of several questions (/policies/<id>/questions/<i>, from the full cache /questions/<i>).
 struct DecodeRecord {
     std::vector<std::int64_t> tokenIds;
     std::vector<std::string> tokenText;
-    std::vector<float> logprob; ///< [step] natural log of the chosen token's probability
-    Attributes attributes;      ///< answer, tokens_per_second, ...
+    std::vector<float> logprob;            ///< [step] natural log of the chosen token's probability
+    std::vector<std::int64_t> questionIds; ///< tokens put before the answer, empty = none
+    /// [step, layer, kvHead] tokens a head holds with the step's own, or empty.
+    std::vector<std::int32_t> keptLength;
+    EvictionRecord evictions; ///< empty without eviction while decoding
+    Attributes attributes;    ///< answer, question, tokens_per_second, ...
 };
 
 } // namespace ecokv::trace

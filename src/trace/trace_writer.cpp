@@ -189,6 +189,13 @@ public:
                      });
     }
 
+    void queueDecode(const std::string& group, const DecodeRecord& decode) {
+        const std::size_t bytes = bytesOf(decode.keptLength) + bytesOf(decode.evictions.position);
+        queueRecord(bytes, decode, [group](const FileContext& context, const DecodeRecord& record) {
+            writeDecodeGroup(context, group, record);
+        });
+    }
+
     void close() {
         m_queue.push(0, [this] { m_file.finish(); });
         m_queue.drain();
@@ -252,16 +259,17 @@ void TraceWriter::writePolicy(const PolicyRecord& policy) {
 }
 
 void TraceWriter::writeDecode(const DecodeRecord& decode) {
-    m_impl->queueRecord(0, decode, [](const FileContext& context, const DecodeRecord& record) {
-        writeDecodeGroup(context, "decode", record);
-    });
+    m_impl->queueDecode("decode", decode);
 }
 
 void TraceWriter::writePolicyDecode(const std::string& policyId, const DecodeRecord& decode) {
-    const std::string group = "policies/" + policyId + "/decode";
-    m_impl->queueRecord(0, decode, [group](const FileContext& context, const DecodeRecord& record) {
-        writeDecodeGroup(context, group, record);
-    });
+    m_impl->queueDecode("policies/" + policyId + "/decode", decode);
+}
+
+void TraceWriter::writeQuestion(const std::string& policyId, std::int64_t index,
+                                const DecodeRecord& decode) {
+    const std::string owner = policyId.empty() ? "" : "policies/" + policyId + "/";
+    m_impl->queueDecode(fmt::format("{}questions/{}", owner, index), decode);
 }
 
 void TraceWriter::writeRun(const RunRecord& run) {

@@ -41,6 +41,8 @@ public:
     void writePolicy(const PolicyRecord& policy);
     void writeDecode(const DecodeRecord& decode);
     void writePolicyDecode(const std::string& policyId, const DecodeRecord& decode);
+    /// The answer to question `index`; an empty `policyId` means the full cache.
+    void writeQuestion(const std::string& policyId, std::int64_t index, const DecodeRecord& decode);
     void writeRun(const RunRecord& run);
     /// Marks the file complete, closes and renames it.
     void close();

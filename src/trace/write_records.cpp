@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <hdf5_hl.h>
 
+#include <iterator>
 #include <numeric>
 #include <span>
 
@@ -72,6 +73,24 @@ void checkLength(const std::string& name, std::size_t length, std::int64_t expec
         throwInternal(fmt::format("The trace was given {} entries of {}; {} were expected.", length,
                                   name, expected));
     }
+}
+
+void writeEvictions(hid_t parent, const EvictionRecord& evictions) {
+    const std::int64_t count = std::ssize(evictions.step);
+    if (count == 0) {
+        return;
+    }
+    checkLength("evictions/layer", evictions.layer.size(), count);
+    checkLength("evictions/kv_head", evictions.kvHead.size(), count);
+    checkLength("evictions/position", evictions.position.size(), count);
+    const Handle group = createGroup(parent, "evictions");
+    const auto column = [&](const std::string& name) {
+        return Column{group.get(), name, "decode/evictions/" + name, {count}};
+    };
+    writeColumn(column("step"), H5T_STD_I64LE, evictions.step);
+    writeColumn(column("layer"), H5T_STD_I32LE, evictions.layer);
+    writeColumn(column("kv_head"), H5T_STD_I32LE, evictions.kvHead);
+    writeColumn(column("position"), H5T_STD_I64LE, evictions.position);
 }
 
 } // namespace
@@ -207,6 +226,19 @@ void writeDecodeGroup(const FileContext& context, const std::string& path,
         checkLength("logprob", decode.logprob.size(), steps);
         writeColumn(column("logprob"), H5T_IEEE_F32LE, decode.logprob);
     }
+    if (!decode.questionIds.empty()) {
+        writeColumn(
+            {group.get(), "question_ids", "decode/question_ids", {std::ssize(decode.questionIds)}},
+            H5T_STD_I64LE, decode.questionIds);
+    }
+    if (!decode.keptLength.empty()) {
+        const Dimensions& d = context.dimensions;
+        checkLength("kept_length", decode.keptLength.size(), steps * d.layers * d.kvHeads);
+        writeColumn(
+            {group.get(), "kept_length", "decode/kept_length", {steps, d.layers, d.kvHeads}},
+            H5T_STD_I32LE, decode.keptLength);
+    }
+    writeEvictions(group.get(), decode.evictions);
 }
 
 } // namespace ecokv::trace

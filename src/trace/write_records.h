@@ -26,7 +26,7 @@ void writeRunGroup(const FileContext& context, const RunRecord& run);
 void writePromptGroup(const FileContext& context, const PromptRecord& prompt);
 void writeImageDataset(const FileContext& context, std::int64_t index, const ImageRecord& image);
 void writePolicyGroup(const FileContext& context, const PolicyRecord& policy);
-/// `group` is "decode" or "policies/<id>/decode".
+/// `group` is "decode", "policies/<id>/decode" or a question's.
 void writeDecodeGroup(const FileContext& context, const std::string& group,
                       const DecodeRecord& decode);
 
