@@ -2,7 +2,7 @@
 #include "session/trace_records.h"
 
 #include "model/text/utf8.h"
-#include "policy/choice_names.h"
+#include "policy/policy_settings.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -111,25 +111,7 @@ trace::ImageRecord imageRecord(const model::Picture& picture) {
 }
 
 trace::Attributes policyAttributes(const policy::ResolvedPolicy& policy) {
-    const policy::PolicyConfig& config = policy.config;
-    return {
-        {"policy", config.scorer},
-        {"allocator", config.allocator},
-        {"definition", std::string("ecokv-1")},
-        {"budget", policy.budget},
-        {"window", std::int64_t{policy.window}},
-        {"recent", policy.recent},
-        {"sink", policy.sink},
-        {"alpha", config.alpha},
-        {"beta", config.beta},
-        {"pool", std::int64_t{config.pool}},
-        {"pool_mode", std::string(nameOf(policy::kPoolModes, policy.poolMode))},
-        {"value_norm", std::int64_t{policy.valueNorm}},
-        {"geometry", std::string(nameOf(policy::kGeometries, config.geometry))},
-        {"seed", static_cast<std::int64_t>(config.seed)},
-        {"compressed", std::int64_t{policy.compresses}},
-        {"note", policy.note},
-    };
+    return policy::settingsOf(policy);
 }
 
 trace::LayerRecord layerRecord(const policy::LayerInput& input, const policy::LayerScores& scores,
