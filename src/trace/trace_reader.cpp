@@ -200,7 +200,11 @@ std::vector<float> TraceReader::windowQueries(std::int64_t layer, std::int64_t h
 std::vector<std::int64_t> TraceReader::windowPositions() const {
     const Dimensions& d = dimensions();
     return m_impl->guarded([&](hid_t file) {
-        return readPositions(file, "tensors/window_positions", d.window, d.tokens - d.window);
+        if (hasLink(file, "tensors/window_positions")) {
+            return readPositions(file, "tensors/window_positions", d.window, 0);
+        }
+        const auto keys = readPositions(file, "tensors/positions", d.tokens, 0);
+        return std::vector(keys.end() - d.window, keys.end());
     });
 }
 

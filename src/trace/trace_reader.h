@@ -54,6 +54,7 @@ public:
     std::vector<float> values(std::int64_t layer, std::int64_t kvHead) const; ///< [token, dim]
     std::vector<float> windowQueries(std::int64_t layer,
                                      std::int64_t head) const; ///< [window, dim]
+    /// [window row] true positions; those of the last tokens where the file does not say.
     std::vector<std::int64_t> windowPositions() const;
 
     bool has(const std::string& dataset) const; ///< of the right shape: "tensors/values"
