@@ -7,9 +7,7 @@
 
 #include "base/cancellation.h"
 #include "base/progress.h"
-#include "cache/eviction_plan.h"
-#include "policy/layer_scores.h"
-#include "policy/policy_config.h"
+#include "policy/policy.h"
 #include "trace/trace_reader.h"
 
 #include <cstddef>

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "cli/policy_options.h"
 
-#include "policy/choice_names.h"
-#include "policy/policy.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -65,7 +62,7 @@ policy::PolicyConfig policySettings(const CLI::App& command, const PolicyOptions
     if (command.count("--recent") > 0) {
         config.recent = o.recent;
     }
-    config.geometry = valueNamed(policy::kGeometries, o.geometry).value();
+    config.geometry = o.geometry == "pre" ? policy::Geometry::Pre : policy::Geometry::Post;
     config.seed = o.seed;
     return config;
 }

@@ -3,7 +3,7 @@
 // The options of one policy, the same for every command that takes one. What the policy's own text
 // says ("ecokv:window=16") wins over the flags.
 
-#include "policy/policy_config.h"
+#include "analysis/replay.h" // and the policies' own names with it
 
 #include <CLI/CLI.hpp>
 

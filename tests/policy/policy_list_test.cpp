@@ -3,7 +3,6 @@
 
 #include "sentence.h"
 
-
 namespace ecokv::policy {
 namespace {
 
