@@ -30,7 +30,7 @@ from demo_model import architecture as arch
 from demo_model import documents as docs
 from demo_model.accuracy import Reader
 from demo_model.batches import to_patches
-from demo_model.hugging_face import TOWER, WEIGHTS, read_weights, to_hugging_face
+from demo_model.hugging_face import WEIGHTS, read_weights, to_hugging_face
 
 SPECIAL_TOKENS = ("<s>", "</s>", "<image>")  # tokens 256, 257, 258
 # A user's turn is its picture, then "\nQ: ...\nA: "; the model's turn ends with </s>.
@@ -76,9 +76,9 @@ def make_tokenizer() -> PreTrainedTokenizerFast:
     return tokenizer
 
 
-def make_config() -> LlavaConfig:
-    """config.json."""
-    vision = CLIPVisionConfig(
+def vision_config() -> CLIPVisionConfig:
+    """The tower, as config.json describes it."""
+    return CLIPVisionConfig(
         hidden_size=arch.V_WIDTH,
         intermediate_size=4 * arch.V_WIDTH,
         num_hidden_layers=arch.V_LAYERS,
@@ -89,6 +89,10 @@ def make_config() -> LlavaConfig:
         layer_norm_eps=1e-5,
         projection_dim=arch.V_WIDTH,
     )
+
+
+def make_config() -> LlavaConfig:
+    """config.json."""
     text = LlamaConfig(
         vocab_size=arch.VOCAB,
         hidden_size=arch.WIDTH,
@@ -108,7 +112,7 @@ def make_config() -> LlavaConfig:
     return LlavaConfig(
         architectures=["LlavaForConditionalGeneration"],
         dtype="bfloat16",
-        vision_config=vision,
+        vision_config=vision_config(),
         text_config=text,
         image_token_index=arch.IMAGE,
         image_seq_length=arch.N_IMAGE,
@@ -119,8 +123,8 @@ def make_config() -> LlavaConfig:
     )
 
 
-def make_processor() -> LlavaProcessor:
-    """Pictures to 192 x 192 in -1..1, text to bytes, <image> to 256 tokens."""
+def make_processor(tokenizer: PreTrainedTokenizerFast, chat_template: str) -> LlavaProcessor:
+    """Pictures to 192 x 192 in -1..1, <image> to 256 tokens, text as the tokenizer has it."""
     images = CLIPImageProcessor(
         size={"shortest_edge": docs.SIDE},
         crop_size={"height": docs.SIDE, "width": docs.SIDE},
@@ -130,12 +134,12 @@ def make_processor() -> LlavaProcessor:
     )
     return LlavaProcessor(
         image_processor=images,
-        tokenizer=make_tokenizer(),
+        tokenizer=tokenizer,
         patch_size=arch.PATCH,
         vision_feature_select_strategy="default",
         image_token="<image>",
         num_additional_image_tokens=1,
-        chat_template=CHAT_TEMPLATE,
+        chat_template=chat_template,
     )
 
 
@@ -143,16 +147,13 @@ def export(state: dict[str, Tensor], folder: Path) -> None:
     """Writes the folder; weights become bfloat16."""
     folder.mkdir(parents=True, exist_ok=True)
     tensors = to_hugging_face(state)
-    # LLaVA reads the tower before its last norm; the layout wants the norm all the same.
-    tensors[f"{TOWER}post_layernorm.weight"] = torch.ones(arch.V_WIDTH)
-    tensors[f"{TOWER}post_layernorm.bias"] = torch.zeros(arch.V_WIDTH)
     half = {name: value.bfloat16().contiguous() for name, value in tensors.items()}
     save_file(half, folder / WEIGHTS, metadata={"format": "pt"})
     make_config().save_pretrained(folder)
     GenerationConfig(
         bos_token_id=arch.BOS, eos_token_id=arch.EOS, pad_token_id=arch.EOS, do_sample=False
     ).save_pretrained(folder)
-    make_processor().save_pretrained(folder)
+    make_processor(make_tokenizer(), CHAT_TEMPLATE).save_pretrained(folder)
 
 
 @torch.no_grad()

@@ -18,13 +18,10 @@ PROJECTOR = "multi_modal_projector."
 DECODER = "language_model.model."
 
 
-def _renamed() -> Iterator[tuple[str, str]]:
-    """(training name, Hugging Face name) of every tensor that is only renamed."""
+def _renamed_tower() -> Iterator[tuple[str, str]]:
+    """(training name, Hugging Face name) of tower and projector, where they are only renamed."""
     yield "position", f"{TOWER}embeddings.position_embedding.weight"
     yield "cls", f"{TOWER}embeddings.class_embedding"
-    yield "embed.weight", f"{DECODER}embed_tokens.weight"
-    yield "norm.weight", f"{DECODER}norm.weight"
-    yield "head.weight", "language_model.lm_head.weight"
     for kind in ("weight", "bias"):
         yield f"pre_norm.{kind}", f"{TOWER}pre_layrnorm.{kind}"
         yield f"proj1.{kind}", f"{PROJECTOR}linear_1.{kind}"
@@ -36,6 +33,13 @@ def _renamed() -> Iterator[tuple[str, str]]:
             yield f"{ours}o.{kind}", f"{theirs}self_attn.out_proj.{kind}"
             yield f"{ours}fc1.{kind}", f"{theirs}mlp.fc1.{kind}"
             yield f"{ours}fc2.{kind}", f"{theirs}mlp.fc2.{kind}"
+
+
+def _renamed_decoder() -> Iterator[tuple[str, str]]:
+    """(training name, Hugging Face name) of the decoder's tensors."""
+    yield "embed.weight", f"{DECODER}embed_tokens.weight"
+    yield "norm.weight", f"{DECODER}norm.weight"
+    yield "head.weight", "language_model.lm_head.weight"
     for i in range(arch.LAYERS):
         ours, theirs = f"layers.{i}.", f"{DECODER}layers.{i}."
         yield f"{ours}norm1.weight", f"{theirs}input_layernorm.weight"
@@ -57,21 +61,31 @@ def _fused() -> Iterator[tuple[str, list[str]]]:
 PATCH_NAMES = ("patch.weight", f"{TOWER}embeddings.patch_embedding.weight")
 
 
-def to_hugging_face(state: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Training state -> tensors by Hugging Face name; the read-outs are left behind."""
+def tower_to_hugging_face(state: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Tower and projector by Hugging Face name."""
     ours, theirs = PATCH_NAMES
     found = {theirs: state[ours].view(-1, 3, arch.PATCH, arch.PATCH)}
-    found |= {theirs: state[ours] for ours, theirs in _renamed()}
+    found |= {theirs: state[ours] for ours, theirs in _renamed_tower()}
     for ours, parts in _fused():
         found |= dict(zip(parts, state[ours].chunk(3), strict=True))
+    # LLaVA reads the tower before its last norm; the layout wants the norm all the same.
+    found[f"{TOWER}post_layernorm.weight"] = torch.ones(arch.V_WIDTH)
+    found[f"{TOWER}post_layernorm.bias"] = torch.zeros(arch.V_WIDTH)
     return found
+
+
+def to_hugging_face(state: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Training state -> tensors by Hugging Face name; the read-outs are left behind."""
+    decoder = {theirs: state[ours] for ours, theirs in _renamed_decoder()}
+    return tower_to_hugging_face(state) | decoder
 
 
 def from_hugging_face(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
     """The way back, without the read-outs."""
     ours, theirs = PATCH_NAMES
     state = {ours: tensors[theirs].flatten(1)}
-    state |= {ours: tensors[theirs] for ours, theirs in _renamed()}
+    names = [*_renamed_tower(), *_renamed_decoder()]
+    state |= {ours: tensors[theirs] for ours, theirs in names}
     state |= {ours: torch.cat([tensors[part] for part in parts]) for ours, parts in _fused()}
     return state
 
