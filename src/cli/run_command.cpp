@@ -2,12 +2,14 @@
 #include "cli/commands.h"
 
 #include "base/error.h"
+#include "cli/comparison_report.h"
 #include "cli/listener_log_sink.h"
 #include "cli/policy_options.h"
 #include "cli/run_report.h"
 #include "cli/signal_cancel.h"
 #include "cli/terminal_listener.h"
 #include "session/engine.h"
+#include "session/policy_catalogue.h"
 
 #include <fmt/format.h>
 
@@ -27,6 +29,8 @@ constexpr const char* kExamples =
     "  ecokv run --model DIR --image PIC --prompt \"What is the total?\" --policy full --json\n"
     "  ecokv run --model DIR --image PIC --prompt \"...\" --policy ecokv:alpha=0.7,window=16 \\\n"
     "            --budget 64 --with-full\n"
+    "  ecokv run --model DIR --image PIC --prompt \"...\" --budgets 16,32,64 --csv table.csv \\\n"
+    "            --compare snapkv,mixkv:window=16,ecokv:window=16,alpha=0.7\n"
     "Exit codes: 0 done, 1 bug, 2 usage, 3 bad input, 4 cancelled.";
 
 /// Options as typed; turned into a RunConfig when the command runs.
@@ -34,6 +38,8 @@ struct RunOptions {
     session::RunConfig config;
     PolicyOptions policy;
     std::string device = "auto", dtype = "auto";
+    policy::PolicyGrid compare;
+    std::filesystem::path csv;
     bool json = false, plain = false, noOrientation = false, noValues = false;
 };
 
@@ -50,6 +56,17 @@ void addPromptOptions(CLI::App& run, RunOptions& o) {
         ->capture_default_str();
     run.add_option("--top-p", o.config.topP, "Sample from this probability mass")
         ->capture_default_str();
+}
+
+void addCompareOptions(CLI::App& run, RunOptions& o) {
+    run.add_option("--compare", o.compare.lists,
+                   "Instead of --policy: policies to compare with the full cache, as "
+                   "A,B:key=value,key=value,C; repeat for more");
+    run.add_option("--budgets", o.compare.budgets, "With --compare: budgets, as 16,32,64")
+        ->delimiter(',');
+    run.add_option("--allocators", o.compare.allocators, "With --compare: allocators, as a,b")
+        ->delimiter(',');
+    run.add_option("--csv", o.csv, "With --compare: also write the table to this file (*.csv)");
 }
 
 void addMachineOptions(CLI::App& run, RunOptions& o) {
@@ -71,9 +88,34 @@ void addMachineOptions(CLI::App& run, RunOptions& o) {
     run.add_flag("--json", o.json, "One JSON object on stdout, everything else on stderr");
 }
 
+/// The policies of --compare; --budget and the other flags are what they have in common.
+void finishComparison(const CLI::App& run, const RunOptions& o, session::RunConfig& config) {
+    if (run.count("--compare") == 0) {
+        for (const char* option : {"--budgets", "--allocators", "--csv"}) {
+            if (run.count(option) > 0) {
+                throwUsage(fmt::format("{} goes with --compare.", option),
+                           "Name the policies, for example --compare snapkv,ecokv.");
+            }
+        }
+        return;
+    }
+    for (const char* option : {"--policy", "--with-full"}) {
+        if (run.count(option) > 0) {
+            throwUsage(fmt::format("{} does not go with --compare.", option),
+                       "Name every policy in --compare; the full cache is always part of it.");
+        }
+    }
+    if (run.count("--csv") > 0) {
+        checkCsvPath(o.csv);
+    }
+    config.compare = policy::expandPolicies(o.compare, policySettings(run, o.policy));
+    config.policy.scorer = "full";
+}
+
 session::RunConfig finishConfig(const CLI::App& run, const RunOptions& o) {
     session::RunConfig config = o.config;
     config.policy = chosenPolicy(run, o.policy);
+    finishComparison(run, o, config);
     config.applyTemplate = !o.plain;
     config.applyOrientation = !o.noOrientation;
     config.recordValues = !o.noValues;
@@ -92,7 +134,8 @@ session::RunConfig finishConfig(const CLI::App& run, const RunOptions& o) {
 }
 
 void printForPeople(const session::RunResult& result) {
-    fmt::print("\n{}", ledgerText(result.ledger));
+    fmt::print("\n{}",
+               result.compared.empty() ? ledgerText(result.ledger) : comparisonTable(result));
     fmt::print("Prompt {} tokens ({} of pictures), policy {}, {} on {} with {} thread(s)\n",
                result.promptTokens, result.imageTokens, result.policy, result.dtype, result.device,
                result.threads);
@@ -127,6 +170,9 @@ void runCommand(const CLI::App& run, const RunOptions& options) {
         throw;
     }
     listener.finish();
+    if (!options.csv.empty()) {
+        writeCsv(options.csv, comparisonCsv(result));
+    }
     if (options.json) {
         fmt::print("{}\n", runResultJson(result));
     } else {
@@ -141,6 +187,7 @@ void addRunCommand(CLI::App& app) {
     const auto options = std::make_shared<RunOptions>();
     addPromptOptions(*run, *options);
     addPolicyOptions(*run, options->policy);
+    addCompareOptions(*run, *options);
     addMachineOptions(*run, *options);
     run->footer(kExamples);
     run->callback([run, options] { runCommand(*run, *options); });

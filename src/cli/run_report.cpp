@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "cli/run_report.h"
 
+#include "cli/comparison_report.h"
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -78,6 +80,9 @@ std::string runResultJson(const session::RunResult& result) {
     if (result.hasFullAnswer) {
         json["full_answer"] = result.fullAnswer.text;
         json["full_token_ids"] = result.fullAnswer.tokenIds;
+    }
+    if (!result.compared.empty()) {
+        json["comparison"] = comparisonJson(result);
     }
     return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }

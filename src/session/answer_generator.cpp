@@ -59,6 +59,9 @@ Answer generateAnswer(model::Model& model, cache::KvCache& cache, std::vector<fl
     Answer answer;
     for (std::int64_t step = 0; step < params.maxNewTokens; ++step) {
         params.cancel.throwIfCancelled("The answer");
+        if (params.onLogits) {
+            params.onLogits(logits);
+        }
         const TokenId id = sampler.next(logits);
         answer.tokenIds.push_back(id);
         answer.tokenText.push_back(model.tokenText(id));
@@ -73,7 +76,7 @@ Answer generateAnswer(model::Model& model, cache::KvCache& cache, std::vector<fl
         answer.text = model.decodeText(answer.tokenIds);
         stream.update(answer.text, stablePrefix(answer.text));
         if (step + 1 < params.maxNewTokens) {
-            logits = model.decode(id, cache, params.cancel);
+            logits = model.decode(id, cache, params.cancel, params.observer);
         }
     }
     answer.text = model.decodeText(answer.tokenIds);

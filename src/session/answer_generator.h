@@ -21,6 +21,9 @@ struct GenerationParams {
     std::function<void(const std::string&)> onText;
     /// Called after each token with the count so far.
     std::function<void(std::int64_t)> onToken;
+    /// Called with the logits [vocabulary] each token is chosen from.
+    std::function<void(const std::vector<float>&)> onLogits;
+    model::LayerObserver* observer = nullptr; ///< of every decoding step
     CancellationToken cancel;
 };
 

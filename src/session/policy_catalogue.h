@@ -3,6 +3,7 @@
 // The policies as the programs list and offer them, for those parts that do not see `policy`.
 
 #include "policy/policy.h"
+#include "policy/policy_list.h"
 
 namespace ecokv::session {
 

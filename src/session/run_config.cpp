@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -145,6 +147,10 @@ std::string toJson(const RunConfig& config) {
     for (const auto& image : config.images) {
         images.push_back(image.string());
     }
+    Json compare = Json::array();
+    for (const policy::PolicyConfig& policy : config.compare) {
+        compare.push_back(policyToJson(policy));
+    }
     const Json json{{"model", config.model.string()},
                     {"images", images},
                     {"prompt", config.prompt},
@@ -156,6 +162,7 @@ std::string toJson(const RunConfig& config) {
                     {"top_k", config.topK},
                     {"top_p", config.topP},
                     {"compare_full", config.compareFull},
+                    {"compare", compare},
                     {"device", nameOf(kDevices, config.device)},
                     {"dtype", nameOf(kDTypes, config.dtype)},
                     {"threads", config.threads},
@@ -180,6 +187,7 @@ RunConfig runConfigFromJson(const std::string& text) {
     std::string dtype = nameOf(kDTypes, config.dtype);
     std::vector<std::string> images;
     Json policyJson = Json::object();
+    std::vector<Json> compare;
     fields.read("model", model);
     fields.read("images", images);
     fields.read("prompt", config.prompt);
@@ -191,6 +199,7 @@ RunConfig runConfigFromJson(const std::string& text) {
     fields.read("top_k", config.topK);
     fields.read("top_p", config.topP);
     fields.read("compare_full", config.compareFull);
+    fields.read("compare", compare);
     fields.read("device", device);
     fields.read("dtype", dtype);
     fields.read("threads", config.threads);
@@ -202,6 +211,8 @@ RunConfig runConfigFromJson(const std::string& text) {
     config.model = model;
     config.images.assign(images.begin(), images.end());
     config.policy = policyFromJson(policyJson);
+    std::transform(compare.begin(), compare.end(), std::back_inserter(config.compare),
+                   policyFromJson);
     config.device = parseDeviceChoice(device);
     config.dtype = parseDTypeChoice(dtype);
     config.trace = trace;

@@ -27,6 +27,8 @@ struct RunConfig {
     int topK = 0;
     double topP = 1.0;
     bool compareFull = false; ///< also answer from the full cache, from the same prefill
+    /// Not empty: one prefill, then these policies beside the full cache instead of `policy`.
+    std::vector<policy::PolicyConfig> compare;
     DeviceChoice device = DeviceChoice::Auto;
     DTypeChoice dtype = DTypeChoice::Auto;
     int threads = 0;                ///< 0 = one for small models, else all cores

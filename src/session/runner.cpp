@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <array>
 #include <fstream>
+#include <iterator>
 #include <string_view>
 #include <utility>
 
@@ -86,7 +87,13 @@ void checkRunConfig(const RunConfig& config) {
         throwUsage(fmt::format("Threads ({}) and recorded window ({}) cannot be negative.",
                                config.threads, config.recordWindow));
     }
-    policy::resolve(config.policy, kAnyPrompt);
+    if (config.compare.empty()) {
+        policy::resolve(config.policy, kAnyPrompt);
+    } else if (config.temperature > 0) {
+        throwUsage("A comparison follows the greedy continuation of the full cache; a temperature "
+                   "does not go with it.",
+                   "Leave --temperature out.");
+    }
     checkTracePath(config.trace);
     for (const auto& image : config.images) {
         checkPicture(image);
@@ -111,8 +118,13 @@ RunResult Runner::run(RunResult result) {
     const StopWatch total;
     prepare();
     openTrace();
-    prefill();
-    answer();
+    if (m_variants.empty()) {
+        prefill();
+        answer();
+    } else {
+        prefillComparison();
+        compare();
+    }
     m_result.timings.totalSeconds = m_result.timings.loadSeconds + total.seconds();
     recordAnswers();
     return std::move(m_result);
@@ -131,18 +143,24 @@ void Runner::prepare() {
         note(sentence);
     }
     const model::ModelInfo& info = m_model.info();
-    m_policy =
-        policy::resolve(m_config.policy, m_prompt.tokens(), {info.layers, info.kvHeads, info.name});
-    if (!m_policy.note.empty()) {
+    policy::PolicyConfig config = m_config.policy;
+    if (!m_config.compare.empty()) {
+        config.scorer = "full"; // the cache that the others are copied from and compared with
+    }
+    m_policy = policy::resolve(config, m_prompt.tokens(), {info.layers, info.kvHeads, info.name});
+    if (!m_policy.note.empty() && m_config.compare.empty()) {
         note(m_policy.note);
     }
     m_recordWindow = std::min<std::int64_t>(
         m_prompt.tokens(), std::max<std::int64_t>(m_config.recordWindow, m_policy.window));
     m_result.promptTokens = m_prompt.tokens();
     m_result.imageTokens = m_prompt.imageTokens();
-    m_result.policy = m_config.policy.scorer;
+    m_result.policy = config.scorer;
     m_result.budget = m_policy.budget;
     m_result.compressed = m_policy.compresses;
+    if (!m_config.compare.empty()) {
+        prepareComparison();
+    }
     m_result.timings.prepareSeconds = watch.seconds();
 }
 
@@ -161,6 +179,7 @@ void Runner::openTrace() {
                           .window = m_recordWindow};
     options.tensorDType = shape.dtype;
     options.recordValues = m_config.recordValues;
+    options.policies = std::max<std::int64_t>(1, std::ssize(m_variants));
     options.compact = m_config.compactTrace;
     options.producer = producerName();
     for (std::int64_t row = m_prompt.tokens() - m_recordWindow; row < m_prompt.tokens(); ++row) {
@@ -249,11 +268,16 @@ void Runner::recordAnswers() {
         return;
     }
     report("Closing the trace", 0, 1, "file");
-    m_trace->writePolicyDecode(kPolicyId, decodeRecord(m_result.answer));
-    if (m_result.hasFullAnswer) {
-        m_trace->writeDecode(decodeRecord(m_result.fullAnswer));
+    trace::RunRecord run = runRecord(m_config, m_result);
+    if (m_variants.empty()) {
+        m_trace->writePolicyDecode(kPolicyId, decodeRecord(m_result.answer));
+        if (m_result.hasFullAnswer) {
+            m_trace->writeDecode(decodeRecord(m_result.fullAnswer));
+        }
+    } else { // the comparison wrote its answers
+        run.attributes["scores_policy"] = m_result.compared[recordedVariant(m_variants)].traceId;
     }
-    m_trace->writeRun(runRecord(m_config, m_result));
+    m_trace->writeRun(run);
     m_trace->close();
     m_trace.reset();
     m_result.trace = m_config.trace;

@@ -5,6 +5,7 @@
 
 #include "base/cancellation.h"
 #include "model/model.h"
+#include "session/compared_variants.h"
 #include "session/engine.h"
 #include "session/run_config.h"
 #include "session/run_result.h"
@@ -30,6 +31,9 @@ private:
     void openTrace();
     void prefill();
     void answer();
+    void prepareComparison();
+    void prefillComparison();
+    void compare();
     Answer generate(Stream stream, cache::KvCache& cache, double& seconds);
     void recordAnswers();
     void note(const std::string& sentence);
@@ -45,7 +49,8 @@ private:
     std::int64_t m_recordWindow = 0;
     std::unique_ptr<trace::TraceWriter> m_trace;
     std::unique_ptr<cache::KvCache> m_cache, m_full;
-    std::vector<float> m_logits; ///< [vocabulary] f32 of the last prompt token
+    std::vector<Variant> m_variants; ///< of a comparison; their caches are copies of m_cache
+    std::vector<float> m_logits;     ///< [vocabulary] f32 of the last prompt token
 };
 
 /// What can be refused before a model is loaded: impossible numbers, missing files.

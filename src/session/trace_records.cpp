@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <utility>
 
 namespace ecokv::session {
 
@@ -147,6 +148,52 @@ trace::DecodeRecord decodeRecord(const Answer& answer) {
     record.attributes = {{"answer", readableBytes(answer.text)},
                          {"stopped_at_end", std::int64_t{answer.stoppedAtEnd}}};
     return record;
+}
+
+trace::PolicyRecord comparedRecord(const Variant& variant, const ComparedPolicy& compared,
+                                   std::int64_t layers, std::int64_t kvHeads) {
+    const std::int64_t tokens = variant.policy.tokens;
+    trace::PolicyRecord record;
+    record.id = compared.traceId;
+    record.attributes = policyAttributes(variant.policy);
+    record.attributes["kept_bytes"] = static_cast<std::int64_t>(compared.ledger.keptBytes);
+    record.attributes["full_bytes"] = static_cast<std::int64_t>(compared.ledger.fullBytes);
+    record.attributes["answer"] = readableBytes(compared.answer.text);
+    record.attributes["first_divergence"] = compared.divergence ? compared.divergence->step : -1;
+    record.attributes["decode_seconds"] = compared.seconds;
+    record.attributes["tokens_per_second"] = compared.tokensPerSecond;
+    for (const auto& [name, mean] : {std::pair{"mean_kl", compared.meanKl},
+                                     std::pair{"top1_agreement", compared.top1Agreement},
+                                     std::pair{"perplexity_ratio", compared.perplexityRatio},
+                                     std::pair{"predicted_output_error", compared.predictedError},
+                                     std::pair{"measured_output_error", compared.measuredError}}) {
+        if (mean) {
+            record.attributes[name] = *mean;
+        }
+    }
+    const bool everything = variant.plans.empty();
+    record.kept.assign(static_cast<std::size_t>(layers * kvHeads * tokens), everything ? 1 : 0);
+    record.budgetPerHead.assign(static_cast<std::size_t>(layers * kvHeads),
+                                static_cast<std::int32_t>(tokens));
+    std::size_t head = 0;
+    for (const cache::LayerPlan& plan : variant.plans) {
+        for (const auto& rows : plan.keptRows) {
+            for (const std::int32_t row : rows) {
+                record
+                    .kept[head * static_cast<std::size_t>(tokens) + static_cast<std::size_t>(row)] =
+                    1;
+            }
+            record.budgetPerHead[head++] = static_cast<std::int32_t>(rows.size());
+        }
+    }
+    record.outputError = variant.predictedError;
+    record.retainedMass = variant.retainedMass;
+    record.measuredError = compared.measuredErrors;
+    return record;
+}
+
+trace::ForcedRecord forcedRecord(const ComparedPolicy& compared) {
+    return {compared.kl, compared.top1Agree, compared.forcedLogprob};
 }
 
 trace::RunRecord runRecord(const RunConfig& config, const RunResult& result) {

@@ -5,6 +5,7 @@
 #include "model/model_info.h"
 #include "model/prompt.h"
 #include "policy/policy.h"
+#include "session/compared_variants.h"
 #include "session/run_config.h"
 #include "session/run_result.h"
 #include "trace/trace_records.h"
@@ -22,6 +23,11 @@ trace::Attributes policyAttributes(const policy::ResolvedPolicy& policy);
 trace::LayerRecord layerRecord(const policy::LayerInput& input, const policy::LayerScores& scores,
                                std::int64_t recordWindow, bool recordValues);
 trace::DecodeRecord decodeRecord(const Answer& answer);
+/// Survivors by `plans` [layer], everything where there are none; the means of `compared` become
+/// attributes.
+trace::PolicyRecord comparedRecord(const Variant& variant, const ComparedPolicy& compared,
+                                   std::int64_t layers, std::int64_t kvHeads);
+trace::ForcedRecord forcedRecord(const ComparedPolicy& compared);
 trace::RunRecord runRecord(const RunConfig& config, const RunResult& result);
 
 } // namespace ecokv::session

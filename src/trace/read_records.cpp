@@ -234,6 +234,9 @@ PolicyRecord readPolicyGroup(hid_t file, const Dimensions& d, const std::string&
     if (hasLink(group, "retained_mass")) {
         policy.retainedMass = readFloats(openShaped(group, "retained_mass", heads).get());
     }
+    if (hasLink(group, "measured_error")) {
+        policy.measuredError = readFloats(openShaped(group, "measured_error", heads).get());
+    }
     return policy;
 }
 
@@ -272,6 +275,23 @@ std::vector<DecodeRecord> readQuestions(hid_t file, const Dimensions& dimensions
         }
     }
     return questions;
+}
+
+std::optional<ForcedRecord> readForcedGroup(hid_t file, const std::string& path) {
+    if (isEmptyGroup(file, path)) {
+        return std::nullopt;
+    }
+    const Handle owner = openGroup(file, path);
+    const hid_t group = owner.get();
+    if (!hasLink(group, "kl")) {
+        return std::nullopt;
+    }
+    ForcedRecord forced;
+    forced.kl = readFloats(openDataset(group, "kl").get());
+    const Shape steps{static_cast<std::int64_t>(forced.kl.size())};
+    forced.top1Agree = readIntegers<std::uint8_t>(openShaped(group, "top1_agree", steps).get());
+    forced.logprob = readFloats(openShaped(group, "forced_logprob", steps).get());
+    return forced;
 }
 
 } // namespace ecokv::trace

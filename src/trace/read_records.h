@@ -25,5 +25,7 @@ std::optional<DecodeRecord> readDecodeGroup(hid_t file, const Dimensions& dimens
 /// `group` is "questions" or "policies/<id>/questions"; in the order of asking.
 std::vector<DecodeRecord> readQuestions(hid_t file, const Dimensions& dimensions,
                                         const std::string& group);
+/// `group` is "policies/<id>/decode"; none unless the policy was compared.
+std::optional<ForcedRecord> readForcedGroup(hid_t file, const std::string& group);
 
 } // namespace ecokv::trace

@@ -58,6 +58,10 @@ Docs scoreDocs() {
         {"policies/output_error",
          {"Attention output error of the window rows, relative to the full cache", "", head}},
         {"policies/retained_mass", {"Share of the window's attention that is kept", "", head}},
+        {"policies/measured_error",
+         {"Attention output error on the query rows of the full cache's continuation, relative to "
+          "the full cache",
+          "", head}},
     };
 }
 
@@ -105,11 +109,22 @@ Docs decodeDocs() {
     };
 }
 
+/// Of a policy that is fed with the tokens of /decode.
+Docs forcedDocs() {
+    const std::vector<std::string> step{"full_step"};
+    return {
+        {"forced/kl", {"KL divergence of the next token, full cache to this one", "nat", step}},
+        {"forced/top1_agree", {"1 = the most likely next token is the full cache's", "", step}},
+        {"forced/forced_logprob", {"Log probability of the token of /decode", "nat", step}},
+    };
+}
+
 Docs allDocs() {
     Docs docs = tensorDocs();
     docs.merge(scoreDocs());
     docs.merge(textDocs());
     docs.merge(decodeDocs());
+    docs.merge(forcedDocs());
     return docs;
 }
 

@@ -268,6 +268,11 @@ std::vector<DecodeRecord> TraceReader::policyQuestions(const std::string& id) co
     });
 }
 
+std::optional<ForcedRecord> TraceReader::policyForced(const std::string& id) const {
+    return m_impl->guarded(
+        [&](hid_t file) { return readForcedGroup(file, "policies/" + id + "/decode"); });
+}
+
 std::vector<DatasetEntry> TraceReader::entries() const {
     return m_impl->guarded(listDatasets);
 }

@@ -72,6 +72,7 @@ public:
     std::optional<DecodeRecord> policyDecode(const std::string& id) const;
     std::vector<DecodeRecord> questions() const; ///< answered from the full cache
     std::vector<DecodeRecord> policyQuestions(const std::string& id) const;
+    std::optional<ForcedRecord> policyForced(const std::string& id) const;
 
     /// Every dataset of the file, for the Trace page and `ecokv info`.
     std::vector<DatasetEntry> entries() const;

@@ -87,6 +87,16 @@ struct PolicyRecord {
     std::vector<std::int32_t> budgetPerHead; ///< [layer, kvHead]
     std::vector<float> outputError;          ///< [layer, kvHead] or empty
     std::vector<float> retainedMass;         ///< [layer, kvHead] or empty
+    /// [layer, kvHead] or empty: output error on the query rows of the full cache's continuation.
+    std::vector<float> measuredError;
+};
+
+/// A policy fed with the tokens of the full cache's continuation (/decode), beside its own answer
+/// in /policies/<id>/decode: kl, top1_agree, forced_logprob.
+struct ForcedRecord {
+    std::vector<float> kl;               ///< [fullStep] KL(full || kept), nats
+    std::vector<std::uint8_t> top1Agree; ///< [fullStep] 1 = the same greedy choice
+    std::vector<float> logprob;          ///< [fullStep] of the continuation's token
 };
 
 /// Tokens a cache lost while it generated, one entry each: /policies/<id>/decode/evictions.

@@ -116,17 +116,19 @@ std::uint64_t predictedBytes(const WriterOptions& options) {
     checkDimensions(options);
     const Dimensions& d = options.dimensions;
     const auto perToken = static_cast<std::uint64_t>(d.layers * d.kvHeads * d.tokens);
-    constexpr std::uint64_t kScores = 7 * sizeof(float); // datasets under /scores
-    constexpr std::uint64_t kPolicy = 1;                 // `kept` of one policy
-    constexpr std::uint64_t kPrompt = 96;                // per token: text, ids, boxes
-    constexpr std::uint64_t kOverhead = 256U << 10;      // groups, attributes, chunk index
+    constexpr std::uint64_t kScores = 7 * sizeof(float);                // datasets under /scores
+    const auto policies = static_cast<std::uint64_t>(options.policies); // `kept` of each, u8
+    constexpr std::uint64_t kPolicyGroup = 12U << 10; // attributes, answer, errors
+    constexpr std::uint64_t kPrompt = 96;             // per token: text, ids, boxes
+    constexpr std::uint64_t kOverhead = 256U << 10;   // groups, attributes, chunk index
     std::uint64_t bytes = 0;
     if (options.recordTensors) {
         const std::uint64_t keys = tensorBytes(options, d.kvHeads, d.tokens);
         bytes += options.recordValues ? 2 * keys : keys;
         bytes += tensorBytes(options, d.heads, d.window);
     }
-    bytes += perToken * (kScores + kPolicy) + static_cast<std::uint64_t>(d.tokens) * kPrompt;
+    bytes += perToken * (kScores + policies) + static_cast<std::uint64_t>(d.tokens) * kPrompt;
+    bytes += (policies - 1) * kPolicyGroup; // the first is part of the overhead
     return bytes + bytes / 200 + kOverhead;
 }
 
@@ -270,6 +272,13 @@ void TraceWriter::writeQuestion(const std::string& policyId, std::int64_t index,
                                 const DecodeRecord& decode) {
     const std::string owner = policyId.empty() ? "" : "policies/" + policyId + "/";
     m_impl->queueDecode(fmt::format("{}questions/{}", owner, index), decode);
+}
+
+void TraceWriter::writePolicyForced(const std::string& policyId, const ForcedRecord& forced) {
+    const std::string group = "policies/" + policyId + "/decode";
+    m_impl->queueRecord(0, forced, [group](const FileContext& context, const ForcedRecord& record) {
+        writeForcedGroup(context, group, record);
+    });
 }
 
 void TraceWriter::writeRun(const RunRecord& run) {

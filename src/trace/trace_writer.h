@@ -18,8 +18,9 @@ struct WriterOptions {
     DType tensorDType = DType::F32; ///< storage of keys, values and queries
     bool recordTensors = true; ///< false: no /tensors; only layers, kvHeads and tokens count then
     bool recordValues = true;
-    bool compact = false;                      ///< shuffle + deflate
-    std::string producer;                      ///< "ecokv 0.1.0"
+    std::int64_t policies = 1; ///< at least 1; only the prediction of the size needs to know
+    bool compact = false;      ///< shuffle + deflate
+    std::string producer;      ///< "ecokv 0.1.0"
     std::vector<std::int64_t> windowPositions; ///< [window]
 };
 
@@ -43,6 +44,7 @@ public:
     void writePolicyDecode(const std::string& policyId, const DecodeRecord& decode);
     /// The answer to question `index`; an empty `policyId` means the full cache.
     void writeQuestion(const std::string& policyId, std::int64_t index, const DecodeRecord& decode);
+    void writePolicyForced(const std::string& policyId, const ForcedRecord& forced);
     void writeRun(const RunRecord& run);
     /// Marks the file complete, closes and renames it.
     void close();

@@ -197,7 +197,8 @@ void writePolicyGroup(const FileContext& context, const PolicyRecord& policy) {
     writeColumn({group.get(), "budget_per_head", "policies/budget_per_head", heads}, H5T_STD_I32LE,
                 policy.budgetPerHead);
     for (const auto& [name, values] : {std::pair{"output_error", &policy.outputError},
-                                       std::pair{"retained_mass", &policy.retainedMass}}) {
+                                       std::pair{"retained_mass", &policy.retainedMass},
+                                       std::pair{"measured_error", &policy.measuredError}}) {
         if (!values->empty()) {
             writeColumn({group.get(), name, std::string("policies/") + name, heads}, H5T_IEEE_F32LE,
                         *values);
@@ -239,6 +240,21 @@ void writeDecodeGroup(const FileContext& context, const std::string& path,
             H5T_STD_I32LE, decode.keptLength);
     }
     writeEvictions(group.get(), decode.evictions);
+}
+
+void writeForcedGroup(const FileContext& context, const std::string& path,
+                      const ForcedRecord& forced) {
+    const auto steps = static_cast<std::int64_t>(forced.kl.size());
+    checkLength("top1_agree", forced.top1Agree.size(), steps);
+    checkLength("forced_logprob", forced.logprob.size(), steps);
+    const Handle group = hasLink(context.file, path) ? openGroup(context.file, path)
+                                                     : createGroup(context.file, path);
+    const auto column = [&](const std::string& name) {
+        return Column{group.get(), name, "forced/" + name, {steps}};
+    };
+    writeColumn(column("kl"), H5T_IEEE_F32LE, forced.kl);
+    writeColumn(column("top1_agree"), H5T_STD_U8LE, forced.top1Agree);
+    writeColumn(column("forced_logprob"), H5T_IEEE_F32LE, forced.logprob);
 }
 
 } // namespace ecokv::trace

@@ -29,5 +29,8 @@ void writePolicyGroup(const FileContext& context, const PolicyRecord& policy);
 /// `group` is "decode", "policies/<id>/decode" or a question's.
 void writeDecodeGroup(const FileContext& context, const std::string& group,
                       const DecodeRecord& decode);
+/// Beside the answer in the same group, "policies/<id>/decode".
+void writeForcedGroup(const FileContext& context, const std::string& group,
+                      const ForcedRecord& forced);
 
 } // namespace ecokv::trace

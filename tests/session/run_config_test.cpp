@@ -36,6 +36,8 @@ RunConfig everythingSet() {
     config.topK = 40;
     config.topP = 0.9;
     config.compareFull = true;
+    config.compare = {policy::parsePolicy("full"),
+                      policy::parsePolicy("ecokv:budget=24,window=16,geometry=pre,vnorm=on")};
     config.device = DeviceChoice::Cpu;
     config.dtype = DTypeChoice::BF16;
     config.threads = 2;
@@ -83,6 +85,7 @@ TEST(RunConfig, everyFieldSurvivesTheRoundTrip) {
     EXPECT_EQ(after.topK, 40);
     EXPECT_EQ(after.topP, 0.9);
     EXPECT_TRUE(after.compareFull);
+    EXPECT_EQ(after.compare, before.compare);
     EXPECT_EQ(after.device, DeviceChoice::Cpu);
     EXPECT_EQ(after.dtype, DTypeChoice::BF16);
     EXPECT_EQ(after.threads, 2);
