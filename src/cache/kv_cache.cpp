@@ -156,6 +156,15 @@ void KvCache::reserveForDecode(std::int64_t tokens) {
     }
 }
 
+void KvCache::reserve(LayerId layer, std::int64_t rows) {
+    Layer& target = at(layer);
+    const std::int64_t spare = std::max<std::int64_t>(rows, 0) + m_reserve;
+    if (target.storage.spare() < spare) {
+        target.storage.reallocate(spare);
+    }
+    target.reserved = true;
+}
+
 void KvCache::clear() {
     m_layers.clear();
     for (std::int32_t layer = 0; layer < m_shape.layers; ++layer) {

@@ -50,6 +50,9 @@ public:
     void apply(const cache::LayerPlan& plan);
     /// Room for `tokens` more rows per head, allocated with the next append or apply of each layer.
     void reserveForDecode(std::int64_t tokens);
+    /// Room for exactly `rows` more rows per head of one layer, besides what reserveForDecode asks
+    /// for: rows that come in pieces are not moved.
+    void reserve(LayerId layer, std::int64_t rows);
     void clear();
     /// A deep copy of one layer of `source` into this cache (same shape).
     void copyLayer(const KvCache& source, LayerId layer);

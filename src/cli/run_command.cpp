@@ -73,6 +73,9 @@ void addMachineOptions(CLI::App& run, RunOptions& o) {
     run.add_option("--threads", o.config.threads,
                    "CPU threads; 0 = one for small models, else all cores")
         ->capture_default_str();
+    run.add_option("--prefill-chunk", o.config.prefillChunk,
+                   "Tokens that a layer takes at once while the prompt is read; 0 = all")
+        ->capture_default_str();
     run.add_option("--dtype", o.dtype, "Compute type: auto, f32, bf16")
         ->check(CLI::IsMember({"auto", "f32", "bf16"}))
         ->capture_default_str();

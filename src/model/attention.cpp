@@ -2,6 +2,7 @@
 #include "model/attention.h"
 
 #include "model/tensor_bridge.h"
+#include "model/tensor_rows.h"
 
 #include <algorithm>
 #include <limits>
@@ -14,8 +15,9 @@ namespace {
 
 using Positions = std::span<const std::int64_t>;
 
-/// Bounds the memory of one mask; fewer rows than this would read the keys too often.
-constexpr std::int64_t kMaskElements = std::int64_t{1} << 22;
+/// A mask of so many elements stays in the processor's cache; fewer rows than this would read the
+/// keys too often.
+constexpr std::int64_t kMaskElements = std::int64_t{1} << 18;
 constexpr std::int64_t kFewestMaskedRows = 16;
 
 /// Rows [begin, end) of the keys.
@@ -34,12 +36,6 @@ KeyRange visibleRange(const QueryRows& rows, Positions keys) {
     return {begin - keys.begin(), end - keys.begin()};
 }
 
-/// Rows [begin, begin + size) of dimension 1. In decoding nothing is cut off, and making a view
-/// costs as much as a small operation.
-at::Tensor rowsOf(const at::Tensor& t, std::int64_t begin, std::int64_t size) {
-    return size == t.size(1) ? t : t.narrow(1, begin, size);
-}
-
 /// Every row sees the whole range, so that no mask is needed.
 bool seesAll(const QueryRows& rows, Positions keys) {
     const bool oldestIsSeen =
@@ -53,6 +49,13 @@ at::Tensor column(Positions positions, c10::Device device) {
         .options(at::TensorOptions(c10::kLong))
         .make_tensor()
         .to(device);
+}
+
+/// The rows are those of the keys, and each sees all before it: the mask of a prefill.
+bool isWholePrefix(const QueryRows& rows, Positions keys) {
+    return rows.positions.size() == keys.size() && rows.positions.front() == keys.front() &&
+           rows.positions.back() == keys.back() &&
+           (rows.window <= 0 || keys.front() > rows.positions.back() - rows.window);
 }
 
 /// 0 where a row sees a key, else -infinity: [row, key] in the queries' dtype.
@@ -132,17 +135,20 @@ at::Tensor attendAll(const at::Tensor& queries, const at::Tensor& keys, const at
 at::Tensor attendByPosition(const QueryRows& rows, const at::Tensor& keys, const at::Tensor& values,
                             Positions keyPositions) {
     const std::int64_t count = rows.queries.size(1);
+    if (count > 1 && isWholePrefix(rows, keyPositions)) {
+        return attendCausal(rows.queries, keys, values);
+    }
     const KeyRange range = visibleRange(rows, keyPositions);
     const std::int64_t group = rows.queries.size(0) / keys.size(0);
     const auto part = [&](std::int64_t begin, std::int64_t size) {
-        const at::Tensor queries = rowsOf(rows.queries, begin, size);
+        const at::Tensor queries = rowsFrom(rows.queries, 1, begin, size);
         const QueryRows block{
             queries,
             rows.positions.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(size)),
             rows.window};
         const KeyRange seen = visibleRange(block, keyPositions);
-        return attendMasked(block, rowsOf(keys, seen.begin, seen.size()),
-                            rowsOf(values, seen.begin, seen.size()),
+        return attendMasked(block, rowsFrom(keys, 1, seen.begin, seen.size()),
+                            rowsFrom(values, 1, seen.begin, seen.size()),
                             keyPositions.subspan(static_cast<std::size_t>(seen.begin),
                                                  static_cast<std::size_t>(seen.size())));
     };

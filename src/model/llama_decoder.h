@@ -25,6 +25,7 @@ struct DecoderPass {
     const CancellationToken& cancel;
     LayerObserver* observer = nullptr;
     ProgressSink progress;
+    std::int64_t chunk = 0; ///< rows that a layer of a prefill takes at once; 0 = all
 };
 
 class LlamaDecoder {
@@ -40,7 +41,7 @@ public:
     /// [token] to [token, hidden]. Throws Error{BadInput} for an id outside the vocabulary.
     at::Tensor embed(std::span<const TokenId> ids) const;
     /// Embeddings [token, hidden] through all layers, filling the empty cache and telling the
-    /// observer after each layer. Logits of the last token, [vocabulary].
+    /// observer after each layer. Logits of the last token, [vocabulary]. Writes into `hidden`.
     at::Tensor prefill(at::Tensor hidden, const DecoderPass& pass) const;
     /// Embeddings [token, hidden] at positions cache.tokensSeen() and on, behind what the cache
     /// holds. Logits of the last token, [vocabulary]. A pass that is cancelled leaves the cache
@@ -54,19 +55,23 @@ private:
     };
     struct ForwardState;
     struct RowsWanted;
-    struct LayerRows;
+    struct Projected;
 
     Layer takeLayer(const std::string& prefix, WeightLoader& loader) const;
     Linear takeHead(const Names& names, WeightLoader& loader) const;
     at::Tensor split(const at::Tensor& projected, std::int32_t heads) const;
+    ForwardState begin(const at::Tensor& hidden, const DecoderPass& pass) const;
     RowsWanted rowsWanted(std::int32_t index, std::int64_t tokens,
                           const LayerObserver* observer) const;
-    at::Tensor prefillAttention(std::int32_t index, const at::Tensor& x,
-                                const ForwardState& state) const;
-    at::Tensor extendAttention(std::int32_t index, const at::Tensor& x,
+    Projected project(const Layer& layer, const at::Tensor& hidden, const RotaryTables& tables,
+                      std::int64_t queryRows) const;
+    /// Adds the attention of a layer to `hidden`, of which one row is left after the last layer.
+    void prefillAttention(std::int32_t index, at::Tensor& hidden, const ForwardState& state) const;
+    at::Tensor extendAttention(std::int32_t index, const at::Tensor& hidden,
                                const ForwardState& state) const;
-    void deliver(LayerId layer, const LayerRows& rows, const ForwardState& state) const;
-    at::Tensor mlp(const Layer& layer, const at::Tensor& x, const CancellationToken& cancel) const;
+    void deliver(LayerId layer, const Projected& rows, std::int64_t window,
+                 const ForwardState& state) const;
+    void addMlp(const Layer& layer, at::Tensor& hidden, const DecoderPass& pass) const;
     at::Tensor logits(const at::Tensor& lastHidden) const;
 
     DecoderConfig m_config;

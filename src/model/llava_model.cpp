@@ -111,7 +111,8 @@ Prompt LlavaModel::prepare(const PromptRequest& request) const {
 
 std::vector<float> LlavaModel::prefill(const Prompt& prompt, cache::KvCache& cache,
                                        LayerObserver* observer, const ProgressSink& progress,
-                                       const CancellationToken& cancel) {
+                                       const CancellationToken& cancel,
+                                       const PrefillOptions& options) {
     const TorchScope scope(m_threads);
     checkCache(cache);
     if (cache.tokensSeen() != 0) {
@@ -122,7 +123,7 @@ std::vector<float> LlavaModel::prefill(const Prompt& prompt, cache::KvCache& cac
     }
     at::Tensor hidden = m_decoder->embed(prompt.tokenIds);
     mixInPictures(prompt, hidden, progress, cancel);
-    const DecoderPass pass{cache, cancel, observer, progress};
+    const DecoderPass pass{cache, cancel, observer, progress, options.chunk};
     return toHost(m_decoder->prefill(std::move(hidden), pass));
 }
 

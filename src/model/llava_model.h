@@ -30,8 +30,8 @@ public:
 
     Prompt prepare(const PromptRequest& request) const override;
     std::vector<float> prefill(const Prompt& prompt, cache::KvCache& cache, LayerObserver* observer,
-                               const ProgressSink& progress,
-                               const CancellationToken& cancel) override;
+                               const ProgressSink& progress, const CancellationToken& cancel,
+                               const PrefillOptions& options) override;
     std::vector<float> extend(std::span<const TokenId> tokens, cache::KvCache& cache,
                               LayerObserver* observer, const ProgressSink& progress,
                               const CancellationToken& cancel) override;

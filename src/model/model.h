@@ -29,6 +29,12 @@ struct LoadOptions {
     CancellationToken cancel;
 };
 
+struct PrefillOptions {
+    /// Tokens that a layer takes at once; 0 = all. Bounds what a layer needs besides its keys and
+    /// values; the result is the same but for rounding.
+    std::int64_t chunk = 0;
+};
+
 /// Reads config, headers and processor files, no weights. Throws Error{BadInput}.
 ModelInfo describeModel(const std::filesystem::path& folder);
 
@@ -51,7 +57,8 @@ public:
     /// f32.
     virtual std::vector<float> prefill(const Prompt& prompt, cache::KvCache& cache,
                                        LayerObserver* observer, const ProgressSink& progress,
-                                       const CancellationToken& cancel) = 0;
+                                       const CancellationToken& cancel,
+                                       const PrefillOptions& options = {}) = 0;
     /// Text tokens at true positions `cache.tokensSeen()` and on, behind whatever the cache holds:
     /// nothing, a prompt, or what an eviction kept of one, ragged across heads or not. They see
     /// every cached key and, causally, each other (field cases F017, F019). Appends them and calls

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // How others see inside a prefill, an extension or a decoding step: the model asks first which
 // tensors are wanted, then delivers them once per layer, when that layer's keys and values are in
-// the cache and its attention is done. Called on the thread that runs the model; views die when the
-// call returns.
+// the cache and its attention is done. Called on the thread that runs the model. Views die when the
+// call returns or, since keys and values may be the cache's own rows, when the layer is evicted.
 
 #include "base/ids.h"
 #include "base/tensor_view.h"

@@ -166,6 +166,7 @@ std::string toJson(const RunConfig& config) {
                     {"device", nameOf(kDevices, config.device)},
                     {"dtype", nameOf(kDTypes, config.dtype)},
                     {"threads", config.threads},
+                    {"prefill_chunk", config.prefillChunk},
                     {"trace", config.trace.string()},
                     {"record_window", config.recordWindow},
                     {"record_values", config.recordValues},
@@ -203,6 +204,7 @@ RunConfig runConfigFromJson(const std::string& text) {
     fields.read("device", device);
     fields.read("dtype", dtype);
     fields.read("threads", config.threads);
+    fields.read("prefill_chunk", config.prefillChunk);
     fields.read("trace", trace);
     fields.read("record_window", config.recordWindow);
     fields.read("record_values", config.recordValues);

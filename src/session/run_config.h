@@ -32,6 +32,7 @@ struct RunConfig {
     DeviceChoice device = DeviceChoice::Auto;
     DTypeChoice dtype = DTypeChoice::Auto;
     int threads = 0;                ///< 0 = one for small models, else all cores
+    std::int64_t prefillChunk = 0;  ///< tokens a layer of the prefill takes at once; 0 = all
     std::filesystem::path trace;    ///< empty = no trace
     std::int64_t recordWindow = 64; ///< query rows recorded (at least the observation window)
     bool recordValues = true;

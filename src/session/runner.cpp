@@ -87,6 +87,11 @@ void checkRunConfig(const RunConfig& config) {
         throwUsage(fmt::format("Threads ({}) and recorded window ({}) cannot be negative.",
                                config.threads, config.recordWindow));
     }
+    if (config.prefillChunk < 0) {
+        throwUsage(
+            fmt::format("A prefill in chunks of {} tokens was asked for.", config.prefillChunk),
+            "Give at least 1, or 0 to take the whole prompt at once.");
+    }
     if (config.compare.empty()) {
         policy::resolve(config.policy, kAnyPrompt);
     } else if (config.temperature > 0) {
@@ -216,9 +221,9 @@ void Runner::prefill() {
                             .recordWindow = m_recordWindow,
                             .recordValues = m_config.recordValues,
                             .cancel = m_cancel});
-    m_logits = m_model.prefill(
-        m_prompt, *m_cache, &pipeline,
-        [this](const Progress& progress) { m_listener.progress(progress); }, m_cancel);
+    m_logits = m_model.prefill(m_prompt, *m_cache, &pipeline,
+                               [this](const Progress& progress) { m_listener.progress(progress); },
+                               m_cancel, {.chunk = m_config.prefillChunk});
     for (const std::string& sentence : pipeline.notes()) {
         note(sentence);
     }

@@ -100,6 +100,23 @@ TEST(KvCacheMemory, growthMovesTheRowsLogarithmicallyOften) {
     EXPECT_LE(cache.bytes(), cache.usedBytes() * 3 / 2);
 }
 
+/// A prompt of 30 in pieces of 10, with room for 5 generated tokens: one allocation, no row moves.
+TEST(KvCacheMemory, piecesOfAReservedPromptStayWhereTheyAre) {
+    KvCache cache({.layers = 1, .kvHeads = 2, .headDim = 8});
+    cache.reserveForDecode(5);
+    cache.reserve(LayerId{0}, 30);
+    EXPECT_EQ(cache.bytes(), 2U * 2 * 35 * 8 * 4);
+    appendRange(cache, 0, 0, 10);
+    const void* rows = cache.keys(LayerId{0}, HeadId{1}).data;
+    appendRange(cache, 0, 10, 10);
+    appendRange(cache, 0, 20, 10);
+    EXPECT_EQ(cache.keys(LayerId{0}, HeadId{1}).data, rows);
+    EXPECT_EQ(cache.bytes(), 2U * 2 * 35 * 8 * 4);
+    EXPECT_EQ(cache.length(LayerId{0}, HeadId{1}), 30);
+    cache.reserve(LayerId{0}, 0); // there is room enough
+    EXPECT_EQ(cache.keys(LayerId{0}, HeadId{1}).data, rows);
+}
+
 TEST(KvCacheMemory, reserveAskedAfterPrefillComesWithTheNextAppend) {
     KvCache cache({.layers = 1, .kvHeads = 2, .headDim = 4});
     const std::size_t row = 2 * 2 * 4 * 4;

@@ -113,6 +113,21 @@ TEST(Attention, rowsBehindOlderKeysSeeAllOfThem) {
     }
 }
 
+/// 590 rows behind 10 keys are cut into blocks of 145 (2^18 elements of a mask for 3 query heads).
+TEST(Attention, manyRowsAreTakenInBlocksThatSeeTheSame) {
+    const at::Tensor queries = random({6, 590, 8}, 21);
+    const at::Tensor keys = random({2, 600, 8}, 22);
+    const at::Tensor values = random({2, 600, 8}, 23);
+    const at::Tensor out =
+        attendByPosition({queries, positionsUpTo(599, 590)}, keys, values, firstTokens(600));
+    ASSERT_EQ(out.sizes(), (at::IntArrayRef{590, 48}));
+    for (const std::int64_t row : {0, 1, 144, 145, 146, 290, 435, 588, 589}) {
+        for (const std::int64_t head : {0, 2, 5}) {
+            expectRow(out, {queries, keys, values}, head, row, firstTokens(11 + row));
+        }
+    }
+}
+
 /// A window of 8 at position q shows q - 7 to q, as transformers counts (field case F034). 40 rows
 /// are more than the blocks that a sliding layer is cut into.
 TEST(Attention, aSlidingWindowShowsItsOwnRowAndTheOnesJustBefore) {

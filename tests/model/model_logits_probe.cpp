@@ -6,6 +6,7 @@
 //   text, images  a prompt for Model::prepare, or
 //   token_ids, image_token, pixels   ids with image tokens expanded, the id that stands for them,
 //                 and one file of raw float32 [3, side, side] per picture
+//   chunk         of the prefill, in tokens         (default 0 = the whole prompt)
 //   forced        ids fed to decode one by one, or
 //   steps         number of tokens to choose greedily   (default 0)
 //   keep          [layer][kvHead][row]: cache rows that stay after each layer's prefill
@@ -175,7 +176,8 @@ Json runProbe(const Json& request) {
     }
     Recorder recorder(cache, keep);
     const auto prefillStart = Clock::now();
-    std::vector<float> logits = model->prefill(prompt, cache, &recorder, {}, {});
+    std::vector<float> logits =
+        model->prefill(prompt, cache, &recorder, {}, {}, {request.value("chunk", 0)});
     const double prefillSeconds = secondsSince(prefillStart);
 
     std::vector<float> all = logits;

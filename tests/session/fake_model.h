@@ -25,7 +25,8 @@ public:
     model::Prompt prepare(const model::PromptRequest&) const override { return {}; }
 
     std::vector<float> prefill(const model::Prompt&, cache::KvCache&, model::LayerObserver*,
-                               const ProgressSink&, const CancellationToken&) override {
+                               const ProgressSink&, const CancellationToken&,
+                               const model::PrefillOptions&) override {
         return logitsFor(0);
     }
 

@@ -41,6 +41,7 @@ RunConfig everythingSet() {
     config.device = DeviceChoice::Cpu;
     config.dtype = DTypeChoice::BF16;
     config.threads = 2;
+    config.prefillChunk = 512;
     config.trace = "out.ecokv.h5";
     config.recordWindow = 32;
     config.recordValues = false;
@@ -89,6 +90,7 @@ TEST(RunConfig, everyFieldSurvivesTheRoundTrip) {
     EXPECT_EQ(after.device, DeviceChoice::Cpu);
     EXPECT_EQ(after.dtype, DTypeChoice::BF16);
     EXPECT_EQ(after.threads, 2);
+    EXPECT_EQ(after.prefillChunk, 512);
     EXPECT_EQ(after.trace, before.trace);
     EXPECT_EQ(after.recordWindow, 32);
     EXPECT_FALSE(after.recordValues);
