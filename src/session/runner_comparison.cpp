@@ -48,9 +48,9 @@ void Runner::prefillComparison() {
                               .recordWindow = m_recordWindow,
                               .recordValues = m_config.recordValues,
                               .cancel = m_cancel});
-    m_logits = m_model.prefill(
-        m_prompt, *m_cache, &pipeline,
-        [this](const Progress& progress) { m_listener.progress(progress); }, m_cancel);
+    m_logits = m_model.prefill(m_prompt, *m_cache, &pipeline,
+                               [this](const Progress& progress) { m_listener.progress(progress); },
+                               m_cancel, {.chunk = m_config.prefillChunk});
     for (const std::string& sentence : pipeline.notes()) {
         note(sentence);
     }
