@@ -28,7 +28,11 @@ constexpr double kTensorShare = 0.5;
 std::string scoreKey(const policy::ResolvedPolicy& policy) {
     policy::PolicyConfig config = policy.config;
     config.budget = 0;
+    config.ratio.reset();
     config.allocator = policy::PolicyConfig{}.allocator;
+    config.floor = policy::PolicyConfig{}.floor;
+    config.pyramidBeta = policy::PolicyConfig{}.pyramidBeta;
+    config.headWeights.clear();
     config.window = policy.window;
     config.recent = policy.recent;
     config.sink = policy.sink;
@@ -167,11 +171,11 @@ Replayer::Impl::LayerResult Replayer::Impl::replayLayer(std::int64_t layer,
     LayerResult result;
     result.scores = scoresOf(layer, policy, request.tokenScores);
     result.plan = policy::planLayer(*result.scores, policy);
-    result.mass = massOf(result.plan, *windowOf(layer, policy.window), policy.tokens);
+    const std::int64_t rows = std::min(policy.judgedRows(), m_source.dimensions().window);
+    result.mass = massOf(result.plan, *windowOf(layer, rows), policy.tokens);
     if (request.outputError) {
         const SourceLayer source = m_source.layer(layer, true);
-        result.error =
-            policy::measureRetention(source.input, result.plan, policy.window).outputError;
+        result.error = policy::measureRetention(source.input, result.plan, rows).outputError;
     }
     return result;
 }

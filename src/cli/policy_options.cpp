@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "cli/policy_options.h"
 
+#include "base/error.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -18,6 +20,34 @@ std::string policyNames() {
     return fmt::format("{}", fmt::join(names, " "));
 }
 
+bool isGiven(const CLI::App& command, const std::string& flag) {
+    const CLI::Option* option = command.get_option_no_throw(flag);
+    return option != nullptr && option->count() > 0;
+}
+
+[[noreturn]] void refuse(const std::string& flag, const std::string& name,
+                         const std::string& value) {
+    throwUsage(fmt::format("{} and {}={} of --policy contradict each other.", flag, name, value),
+               "Say it in one place.");
+}
+
+/// "--budget 5 --policy ecokv:budget=6": nobody can tell which one was meant.
+void refuseContradictions(const CLI::App& command, const PolicyOptions& o) {
+    const policy::PolicyConfig text = policy::parsePolicy(o.policy);
+    const policy::PolicyConfig flags = policySettings(command, o);
+    for (const std::string& name : policy::namedOptions(o.policy)) {
+        const std::string value = policy::optionText(text, name);
+        const std::string typed = policy::optionText(flags, name);
+        if (isGiven(command, "--" + name) && typed != value) {
+            refuse("--" + name + " " + typed, name, value);
+        }
+        const std::string rival = name == "budget" ? "ratio" : name == "ratio" ? "budget" : "";
+        if (!rival.empty() && isGiven(command, "--" + rival)) {
+            refuse("--" + rival, name, value);
+        }
+    }
+}
+
 } // namespace
 
 void addPolicySettings(CLI::App& command, PolicyOptions& o) {
@@ -28,6 +58,8 @@ void addPolicySettings(CLI::App& command, PolicyOptions& o) {
                     fmt::format("How the budget is shared over heads and layers: {}",
                                 fmt::join(policy::allocators(), " ")))
         ->capture_default_str();
+    command.add_option("--ratio", o.ratio,
+                       "Share of the tokens evicted, 0 to 1, instead of a budget");
     command.add_option("--window", o.window, "Observation window, in rows");
     command.add_option("--recent", o.recent, "Last tokens that are always kept");
     command.add_option("--sink", o.config.sink, "First tokens that are always kept")
@@ -62,12 +94,16 @@ policy::PolicyConfig policySettings(const CLI::App& command, const PolicyOptions
     if (command.count("--recent") > 0) {
         config.recent = o.recent;
     }
+    if (command.count("--ratio") > 0) {
+        config.ratio = o.ratio;
+    }
     config.geometry = o.geometry == "pre" ? policy::Geometry::Pre : policy::Geometry::Post;
     config.seed = o.seed;
     return config;
 }
 
 policy::PolicyConfig chosenPolicy(const CLI::App& command, const PolicyOptions& o) {
+    refuseContradictions(command, o);
     return policy::parsePolicy(o.policy, policySettings(command, o));
 }
 

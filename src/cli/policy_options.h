@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The options of one policy, the same for every command that takes one. What the policy's own text
-// says ("ecokv:window=16") wins over the flags.
+// says ("ecokv:window=16") stands beside the flags; where both name a setting they must agree.
 
 #include "analysis/replay.h" // and the policies' own names with it
 
@@ -18,6 +18,7 @@ struct PolicyOptions {
     std::string policy = "ecokv", geometry = "post";
     int window = 0;
     std::int64_t recent = 0;
+    double ratio = 0;
     std::uint64_t seed = 0;
 };
 

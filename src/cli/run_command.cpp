@@ -128,10 +128,11 @@ session::RunConfig finishConfig(const CLI::App& run, const RunOptions& o) {
         throwUsage("--trace was given an empty file name.",
                    "Name a file that ends in .ecokv.h5, or leave --trace out.");
     }
-    const bool budgetGiven = run.count("--budget") > 0 || config.policy.budget > 0;
+    const bool budgetGiven =
+        run.count("--budget") > 0 || config.policy.budget > 0 || config.policy.ratio.has_value();
     if (config.policy.scorer != "full" && !budgetGiven) {
         throwUsage(fmt::format("The policy {} needs a budget.", config.policy.scorer),
-                   "Add --budget N (tokens kept per KV head), or use --policy full.");
+                   "Add --budget N (tokens kept per KV head) or --ratio R, or use --policy full.");
     }
     return config;
 }

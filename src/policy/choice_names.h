@@ -14,5 +14,9 @@ inline constexpr ChoiceTable<kernels::PoolMode, 3> kPoolModes{
      {"max", kernels::PoolMode::Max}}};
 inline constexpr ChoiceTable<Geometry, 2> kGeometries{
     {{"post", Geometry::Post}, {"pre", Geometry::Pre}}};
+inline constexpr ChoiceTable<RedundancySource, 3> kRedundancySources{
+    {{"measured", RedundancySource::Measured},
+     {"constant", RedundancySource::Constant},
+     {"table", RedundancySource::Table}}};
 
 } // namespace ecokv::policy

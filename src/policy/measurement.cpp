@@ -28,6 +28,27 @@ void checkParts(const MeasuredParts& parts, const ResolvedPolicy& policy) {
     }
 }
 
+/// [kvHead] of a constant or a table, empty where r is measured.
+std::vector<double> givenRedundancy(const ResolvedPolicy& policy, const KeyMeasurement& keys) {
+    const auto count = static_cast<std::size_t>(keys.kvHeads);
+    const RedundancyChoice& choice = policy.config.redundancy;
+    if (choice.source == RedundancySource::Constant) {
+        return std::vector(count, choice.constant);
+    }
+    if (choice.source == RedundancySource::Measured) {
+        return {};
+    }
+    const std::int64_t heads = policy.shape.kvHeads;
+    const std::int64_t layer = keys.place.layer.value;
+    if (layer >= policy.shape.layers || keys.firstHead + keys.kvHeads > heads) {
+        throwBadInput(fmt::format("The head table {} holds {} layers x {} KV heads; layer {} with "
+                                  "{} heads is not in it.",
+                                  choice.file, policy.shape.layers, heads, layer, keys.kvHeads));
+    }
+    const auto begin = policy.headRedundancy.begin() + (layer * heads + keys.firstHead);
+    return {begin, begin + keys.kvHeads};
+}
+
 } // namespace
 
 MeasuredParts measureParts(const LayerInput& input, const ResolvedPolicy& policy,
@@ -43,10 +64,14 @@ Measurement::Measurement(MeasuredParts parts, const ResolvedPolicy& policy)
     m_params.poolKernel = policy.config.pool;
     m_params.poolMode = policy.poolMode;
     m_params.addValueNorm = policy.valueNorm;
+    m_givenRedundancy = givenRedundancy(policy, *m_parts.keys);
     m_common = composite(policy.config.alpha, redundancy(policy.config.beta));
 }
 
 std::vector<double> Measurement::redundancy(double beta) const {
+    if (!m_givenRedundancy.empty()) {
+        return m_givenRedundancy;
+    }
     std::vector<double> r;
     for (const kernels::HeadStatistics& head : keys().heads) {
         const double mixed = beta * head.redundancyCosine + (1.0 - beta) * head.redundancyEuclid;
@@ -111,6 +136,24 @@ Composite Measurement::composite(double alpha, const std::vector<double>& r) con
         begin += count;
     }
     return result;
+}
+
+std::vector<float> Measurement::ofCandidates(const std::vector<float>& all) const {
+    std::vector<float> chosen;
+    chosen.reserve(static_cast<std::size_t>(kvHeads() * candidates()));
+    for (std::int64_t head = 0; head < kvHeads(); ++head) {
+        const auto begin = all.begin() + (head * tokens() + firstCandidate());
+        chosen.insert(chosen.end(), begin, begin + candidates());
+    }
+    return chosen;
+}
+
+void Measurement::needValues() const {
+    if (!values().present) {
+        throwBadInput(
+            fmt::format("Layer {} has no values, and this policy scores by them.", layer().value),
+            "Record values, or choose a policy that looks at keys or attention.");
+    }
 }
 
 std::vector<std::string> Measurement::notes() const {

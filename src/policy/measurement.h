@@ -45,13 +45,18 @@ public:
     const KeyMeasurement& keys() const { return *m_parts.keys; }
     const WindowMeasurement& window() const { return *m_parts.window; }
     const ValueMeasurement& values() const { return *m_parts.values; }
-    /// clamp(beta r_cos + (1 - beta) r_euc, 0, 1) [kvHead]
+    /// The weights r [kvHead]: clamp(beta r_cos + (1 - beta) r_euc, 0, 1), or what the policy's
+    /// constant or table says instead.
     std::vector<double> redundancy(double beta) const;
 
     /// The mixed score with the share `alpha` of the cosine and the head weights `r` [kvHead].
     Composite composite(double alpha, const std::vector<double>& r) const;
     /// composite() with the alpha and beta of the policy.
     const Composite& common() const { return m_common; }
+    /// Of `all` [kvHead, token] the candidates [kvHead, candidate].
+    std::vector<float> ofCandidates(const std::vector<float>& all) const;
+    /// Throws Error{BadInput} for a layer that came without values.
+    void needValues() const;
     /// Damaged rows of the three parts.
     std::vector<std::string> notes() const;
 
@@ -60,6 +65,7 @@ private:
     kernels::DeviceBuffer candidateValueNorms() const;
 
     MeasuredParts m_parts;
+    std::vector<double> m_givenRedundancy; ///< [kvHead]; empty = measured
     kernels::CompositeScoreParams m_params;
     Composite m_common;
 };

@@ -2,10 +2,12 @@
 // "name:key=value,key=value" to a PolicyConfig and back. Numbers are read and written without a
 // locale (F155, F156).
 #include "base/error.h"
+#include "policy/allocator.h"
 #include "policy/choice_names.h"
 #include "policy/policy_config.h"
 #include "policy/scorer.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <concepts>
@@ -41,7 +43,8 @@ Choice readChoice(std::string_view key, std::string_view text,
                fmt::format("Choose from: {}.", joinedNames(choices)));
 }
 
-constexpr ChoiceTable<bool, 2> kSwitches{{{"on", true}, {"off", false}}};
+constexpr ChoiceTable<bool, 6> kSwitches{
+    {{"on", true}, {"off", false}, {"1", true}, {"0", false}, {"true", true}, {"false", false}}};
 
 using Setter = void (*)(PolicyConfig&, std::string_view key, std::string_view value);
 using Getter = std::string (*)(const PolicyConfig&); ///< as `Setter` reads it, "" = unset
@@ -72,8 +75,32 @@ template <auto Member> std::string numberText(const PolicyConfig& config) {
     }
 }
 
+template <auto Member>
+void setText(PolicyConfig& config, std::string_view key, std::string_view value) {
+    if (value.empty()) {
+        throwUsage(fmt::format("The policy option '{}' has no value.", key));
+    }
+    config.*Member = value;
+}
+
+template <auto Member> std::string text(const PolicyConfig& config) {
+    return config.*Member;
+}
+
+/// The newer of the two wins over what a grid or flags set before.
+void setBudget(PolicyConfig& config, std::string_view key, std::string_view value) {
+    setNumber<&PolicyConfig::budget>(config, key, value);
+    config.ratio.reset();
+}
+
+void setRatio(PolicyConfig& config, std::string_view key, std::string_view value) {
+    setNumber<&PolicyConfig::ratio>(config, key, value);
+    config.budget = 0;
+}
+
 constexpr std::array kOptions = {
-    Option{"budget", setNumber<&PolicyConfig::budget>, numberText<&PolicyConfig::budget>},
+    Option{"budget", setBudget, numberText<&PolicyConfig::budget>},
+    Option{"ratio", setRatio, numberText<&PolicyConfig::ratio>},
     Option{"window", setNumber<&PolicyConfig::window>, numberText<&PolicyConfig::window>},
     Option{"recent", setNumber<&PolicyConfig::recent>, numberText<&PolicyConfig::recent>},
     Option{"sink", setNumber<&PolicyConfig::sink>, numberText<&PolicyConfig::sink>},
@@ -101,11 +128,17 @@ constexpr std::array kOptions = {
            [](const PolicyConfig& config) {
                return std::string(nameOf(kGeometries, config.geometry));
            }},
-    Option{"allocator",
+    Option{"redundancy",
            [](PolicyConfig& config, std::string_view, std::string_view value) {
-               config.allocator = value;
+               config.redundancy = parseRedundancy(std::string(value));
            },
-           [](const PolicyConfig& config) { return config.allocator; }},
+           [](const PolicyConfig& config) { return redundancyText(config.redundancy); }},
+    Option{"lambda", setNumber<&PolicyConfig::lambda>, numberText<&PolicyConfig::lambda>},
+    Option{"allocator", setText<&PolicyConfig::allocator>, text<&PolicyConfig::allocator>},
+    Option{"floor", setNumber<&PolicyConfig::floor>, numberText<&PolicyConfig::floor>},
+    Option{"pyramid_beta", setNumber<&PolicyConfig::pyramidBeta>,
+           numberText<&PolicyConfig::pyramidBeta>},
+    Option{"head_weights", setText<&PolicyConfig::headWeights>, text<&PolicyConfig::headWeights>},
     Option{"seed", setNumber<&PolicyConfig::seed>, numberText<&PolicyConfig::seed>},
 };
 
@@ -139,7 +172,7 @@ PolicyConfig parsePolicy(const std::string& text, const PolicyConfig& defaults) 
         setOption(config, rest.substr(0, comma));
         rest = comma == std::string_view::npos ? std::string_view{} : rest.substr(comma + 1);
     }
-    checkAllocator(config.allocator);
+    findAllocator(config.allocator);
     return config;
 }
 
@@ -153,6 +186,26 @@ std::string policyText(const PolicyConfig& config) {
         }
     }
     return text;
+}
+
+std::vector<std::string> namedOptions(const std::string& text) {
+    std::vector<std::string> names;
+    for (std::size_t at = text.find(':'); at != std::string::npos; at = text.find(',', at + 1)) {
+        const std::size_t end = std::min(text.find_first_of("=,", at + 1), text.size());
+        if (end > at + 1) {
+            names.push_back(text.substr(at + 1, end - at - 1));
+        }
+    }
+    return names;
+}
+
+std::string optionText(const PolicyConfig& config, const std::string& name) {
+    for (const Option& option : kOptions) {
+        if (option.key == name) {
+            return option.get(config);
+        }
+    }
+    return {};
 }
 
 } // namespace ecokv::policy

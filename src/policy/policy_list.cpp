@@ -26,8 +26,9 @@ bool isOption(std::string_view part) {
 void addOnce(std::vector<PolicyConfig>& all, PolicyConfig config) {
     if (findScorer(config.scorer).keepsAll) {
         config.budget = 0;
+        config.ratio.reset();
         config.allocator = PolicyConfig{}.allocator;
-    } else if (config.budget == 0) {
+    } else if (config.budget == 0 && !config.ratio) {
         throwUsage(fmt::format("The policy {} needs a budget.", policyText(config)),
                    "Give budgets, for example --budgets 16,32,64.");
     }

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <filesystem>
 
 namespace ecokv::policy {
 
@@ -34,11 +35,39 @@ std::string textFromNumbers(const Settings& settings, const std::string& scorer)
     return text;
 }
 
+/// Where the head weights came from (measured here, a constant, a table), and what the allocator
+/// and the scorer read beside the general numbers. Files by their names alone.
+void addSpecial(const PolicyConfig& config, Settings& settings) {
+    const auto fileName = [](const std::string& path) {
+        return std::filesystem::path(path).filename().string();
+    };
+    const RedundancyChoice& redundancy = config.redundancy;
+    settings["redundancy_source"] = std::string(nameOf(kRedundancySources, redundancy.source));
+    if (redundancy.source == RedundancySource::Constant) {
+        settings["redundancy_constant"] = redundancy.constant;
+    } else if (redundancy.source == RedundancySource::Table) {
+        settings["redundancy_table"] = fileName(redundancy.file);
+    }
+    if (config.ratio) {
+        settings["ratio"] = *config.ratio;
+    }
+    if (config.scorer == "rkv") {
+        settings["lambda"] = config.lambda;
+    }
+    if (config.allocator == "pyramid") {
+        settings["pyramid_beta"] = config.pyramidBeta;
+    } else if (config.allocator == "adaptive") {
+        settings["floor"] = config.floor;
+    } else if (config.allocator == "static") {
+        settings["head_weights"] = fileName(config.headWeights);
+    }
+}
+
 } // namespace
 
 Settings settingsOf(const ResolvedPolicy& policy) {
     const PolicyConfig& config = policy.config;
-    return {
+    Settings settings = {
         {"policy", config.scorer},
         {"allocator", config.allocator},
         {"definition", std::string("ecokv-1")},
@@ -57,6 +86,8 @@ Settings settingsOf(const ResolvedPolicy& policy) {
         {"note", policy.note},
         {kText, policyText(config)},
     };
+    addSpecial(config, settings);
+    return settings;
 }
 
 PolicyConfig configOf(const Settings& settings) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // PolicyConfig + prompt length to exact numbers, or a refusal before anything runs.
 #include "base/error.h"
+#include "policy/allocator.h"
+#include "policy/head_table.h"
 #include "policy/scorer.h"
 
 #include <algorithm>
@@ -29,6 +31,23 @@ void checkNotNegative(const char* name, std::int64_t value) {
     }
 }
 
+void checkRatio(const PolicyConfig& config) {
+    if (!config.ratio) {
+        return;
+    }
+    if (!(*config.ratio >= 0.0 && *config.ratio < 1.0)) { // F001
+        throwUsage(fmt::format("The ratio is {}; it is the share of tokens evicted and must be at "
+                               "least 0 and below 1.",
+                               *config.ratio),
+                   "Use 0.5 to evict half of the prompt.");
+    }
+    if (config.budget > 0) {
+        throwUsage(fmt::format("Both a budget of {} and a ratio of {} were given.", config.budget,
+                               *config.ratio),
+                   "Give one of them.");
+    }
+}
+
 void checkConfig(const PolicyConfig& config, std::int64_t tokens) {
     if (tokens < 1) {
         throwBadInput("The prompt has no tokens, so there is nothing to score.");
@@ -39,6 +58,18 @@ void checkConfig(const PolicyConfig& config, std::int64_t tokens) {
     checkNotNegative("The number of sinks", config.sink);
     checkRange("alpha", config.alpha);
     checkRange("beta", config.beta);
+    checkRange("lambda", config.lambda);
+    checkRange("floor", config.floor);
+    checkRatio(config);
+    if (config.redundancy.source == RedundancySource::Constant) {
+        checkRange("redundancy", config.redundancy.constant);
+    }
+    if (!(config.pyramidBeta >= 1.0)) {
+        throwUsage(fmt::format("pyramid_beta is {}; the last layer gets 1 / pyramid_beta of the "
+                               "mean, so it must be at least 1.",
+                               config.pyramidBeta),
+                   "Use 1 for the same budget in every layer, 20 for the default.");
+    }
     if (config.pool < 1 || config.pool % 2 == 0) { // F029
         throwUsage(fmt::format("The pooling width is {}; it must be odd and at least 1, so that "
                                "every token has as many neighbours on either side.",
@@ -60,6 +91,12 @@ void fillProtection(ResolvedPolicy& policy, const ScorerDefaults& defaults, std:
     switch (defaults.recent) {
     case RecentRule::Zero:
         policy.recent = config.recent.value_or(0);
+        break;
+    case RecentRule::LastToken:
+        policy.recent = config.recent.value_or(free > 0 ? 1 : 0);
+        break;
+    case RecentRule::HalfBudget:
+        policy.recent = config.recent.value_or(free / 2);
         break;
     case RecentRule::QuarterBudget:
         policy.recent = config.recent.value_or(std::min(kRecentCap, budget / kRecentShare));
@@ -83,30 +120,106 @@ void fillProtection(ResolvedPolicy& policy, const ScorerDefaults& defaults, std:
     }
 }
 
+/// The budget the user asks for at this prompt length; 0 = all. Every number is checked before.
+std::int64_t wantedBudget(const PolicyConfig& config, std::int64_t tokens) {
+    if (!config.ratio) {
+        return config.budget;
+    }
+    // As kvpress rounds, but never nothing (F001).
+    const double kept = static_cast<double>(tokens) * (1.0 - *config.ratio);
+    return std::max<std::int64_t>(static_cast<std::int64_t>(kept), 1);
+}
+
+/// A ratio asks for a share, so it yields to what is always kept, and says so (F001).
+void raiseRatioBudget(ResolvedPolicy& policy, std::int64_t& budget) {
+    const double ratio = *policy.config.ratio;
+    const auto share = static_cast<std::int64_t>(static_cast<double>(policy.tokens) * (1 - ratio));
+    budget = std::max(budget, policy.sink + policy.recent);
+    if (budget > share) {
+        addNote(policy, fmt::format("ratio {} of {} tokens leaves {}; {} are kept, the protected "
+                                    "ones and at least 1",
+                                    ratio, policy.tokens, share, budget));
+    }
+}
+
 /// Why everything stays, or "" if something must go.
-std::string reasonToKeepAll(const ResolvedPolicy& policy, const Scorer& scorer) {
+std::string reasonToKeepAll(const ResolvedPolicy& policy, const Scorer& scorer,
+                            std::int64_t budget) {
     if (scorer.keepsAll) {
         return fmt::format("not compressed: policy {} keeps everything", scorer.info.name);
     }
-    if (policy.config.budget == 0) {
+    if (budget == 0) {
         return "not compressed: no budget was set";
     }
-    if (policy.config.budget >= policy.tokens) {
+    if (budget >= policy.tokens) {
         return fmt::format("not compressed: the budget of {} covers the prompt of {} tokens",
-                           policy.config.budget, policy.tokens);
+                           budget, policy.tokens);
     }
-    if (policy.tokens <= policy.window) { // F003
+    if (scorer.info.observes == Observation::Window && policy.tokens <= policy.window) { // F003
         return fmt::format("not compressed: prompt ({} tokens) <= window ({})", policy.tokens,
                            policy.window);
     }
     return {};
 }
 
+/// The rows the scorer looks at, whatever window was asked for.
+void fixObservation(ResolvedPolicy& policy, const Scorer& scorer) {
+    const Observation observes = scorer.info.observes;
+    if (observes != Observation::LastRow && observes != Observation::AllRows) {
+        return;
+    }
+    const bool all = observes == Observation::AllRows;
+    policy.window = all ? static_cast<int>(std::min(policy.tokens, kLargestWindow)) : 1;
+    if (policy.config.window && *policy.config.window != policy.window) {
+        addNote(policy,
+                fmt::format("{} observes {}; the window of {} is not used", scorer.info.name,
+                            all ? "every row" : "the last row only", *policy.config.window));
+    }
+}
+
+void takeRedundancy(ResolvedPolicy& policy) {
+    const RedundancyChoice& choice = policy.config.redundancy;
+    if (choice.source != RedundancySource::Table) {
+        return;
+    }
+    const HeadTable table = readHeadTable(choice.file, HeadTableKind::Redundancy);
+    checkHeadTable(table, choice.file, policy.shape);
+    policy.headRedundancy = table.values;
+    policy.shape.layers = table.layers; // known from here on, also to a caller who knew no shape
+    policy.shape.kvHeads = table.kvHeads;
+}
+
+/// Where everything stays, the numbers only say where statistics are measured.
+void keepAll(ResolvedPolicy& policy) {
+    policy.budget = policy.tokens;
+    policy.sink = std::min(policy.sink, policy.tokens);
+    policy.recent = std::min(policy.recent, policy.tokens - policy.sink);
+}
+
 } // namespace
+
+std::int64_t ResolvedPolicy::headBudget(std::int32_t layer, std::int32_t kvHead) const {
+    if (headBudgets.empty()) {
+        return budget;
+    }
+    const auto at = static_cast<std::size_t>(std::int64_t{layer} * shape.kvHeads + kvHead);
+    if (layer >= shape.layers || kvHead >= shape.kvHeads) {
+        throwInternal(fmt::format("Layer {} head {} has no share of a budget for {} x {} heads.",
+                                  layer, kvHead, shape.layers, shape.kvHeads));
+    }
+    return headBudgets[at];
+}
+
+std::int64_t ResolvedPolicy::judgedRows() const {
+    constexpr std::int64_t kRowsForAll = 8;
+    const Observation observes = findScorer(config.scorer).info.observes;
+    const bool fixedRows = observes == Observation::LastRow || observes == Observation::AllRows;
+    return std::min<std::int64_t>(fixedRows ? kRowsForAll : window, tokens);
+}
 
 ResolvedPolicy resolve(const PolicyConfig& config, std::int64_t tokens, const ModelShape& shape) {
     const Scorer& scorer = findScorer(config.scorer);
-    checkAllocator(config.allocator);
+    const Allocator& allocator = findAllocator(config.allocator);
     checkConfig(config, tokens);
 
     ResolvedPolicy policy;
@@ -115,26 +228,32 @@ ResolvedPolicy resolve(const PolicyConfig& config, std::int64_t tokens, const Mo
     policy.tokens = tokens;
     policy.poolMode = config.poolMode.value_or(scorer.defaults.poolMode);
     policy.valueNorm = config.valueNorm.value_or(scorer.defaults.valueNorm);
-    const bool limited = config.budget > 0 && !scorer.keepsAll;
-    fillProtection(policy, scorer.defaults, limited ? config.budget : tokens);
-    if (limited && config.budget - policy.sink < policy.recent) { // F031
+    std::int64_t budget = wantedBudget(config, tokens);
+    const bool limited = budget > 0 && !scorer.keepsAll;
+    fillProtection(policy, scorer.defaults, limited ? budget : tokens);
+    if (config.ratio && limited) {
+        raiseRatioBudget(policy, budget);
+    }
+    if (limited && budget - policy.sink < policy.recent) { // F031
         throwUsage(fmt::format("The budget of {} tokens per KV head is smaller than what is always "
                                "kept: {} sinks + {} recent tokens.",
-                               config.budget, policy.sink, policy.recent),
+                               budget, policy.sink, policy.recent),
                    "Raise the budget or lower sink, recent or window.");
     }
+    fixObservation(policy, scorer);
+    takeRedundancy(policy);
 
-    const std::string reason = reasonToKeepAll(policy, scorer);
+    const std::string reason = reasonToKeepAll(policy, scorer, budget);
     policy.compresses = reason.empty();
-    if (policy.compresses) {
-        policy.budget = config.budget;
-        return policy;
+    policy.budget = budget;
+    if (!policy.compresses) {
+        policy.note = reason;
+        keepAll(policy);
     }
-    policy.note = reason; // the numbers below only say where statistics are measured
-    policy.budget = tokens;
     policy.window = static_cast<int>(std::min<std::int64_t>(policy.window, tokens));
-    policy.sink = std::min(policy.sink, tokens);
-    policy.recent = std::min(policy.recent, tokens - policy.sink);
+    if (policy.compresses && allocator.shareModel != nullptr) {
+        policy.headBudgets = allocator.shareModel(policy);
+    }
     return policy;
 }
 

@@ -4,6 +4,7 @@
 #include "policy/policy.h"
 #include "policy/scorer.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
@@ -63,6 +64,20 @@ void noteConstants(const Composite& composite, const Measurement& measured,
     }
 }
 
+/// F021: where nothing tells the candidates of a head apart, their positions decide.
+void noteTies(const std::vector<float>& score, const Measurement& measured,
+              std::vector<std::string>& notes) {
+    const auto count = static_cast<std::ptrdiff_t>(measured.candidates());
+    for (std::int64_t head = 0; count > 1 && head < measured.kvHeads(); ++head) {
+        const auto begin = score.begin() + head * count;
+        if (std::all_of(begin, begin + count, [&](float one) { return one == *begin; })) {
+            notes.push_back(fmt::format("layer {} head {}: all candidates score the same, the "
+                                        "lower positions stay",
+                                        measured.layer().value, measured.firstHead() + head));
+        }
+    }
+}
+
 void fillHeads(const Measurement& measured, double beta, LayerScores& scores) {
     const std::vector<double> mixed = measured.redundancy(beta);
     for (std::size_t head = 0; head < measured.keys().heads.size(); ++head) {
@@ -95,6 +110,7 @@ LayerScores scoreLayer(const Measurement& measured, const ResolvedPolicy& policy
     fillHeads(measured, policy.config.beta, scores);
     scores.notes = measured.notes();
     noteConstants(composite, measured, scores.notes);
+    noteTies(score, measured, scores.notes);
     return scores;
 }
 

@@ -25,8 +25,9 @@ LayerPipeline::LayerPipeline(PipelineSetup setup) : m_setup(std::move(setup)) {
 }
 
 std::int64_t LayerPipeline::windowRows(LayerId) const {
-    return std::max<std::int64_t>(m_setup.policy.window,
-                                  m_setup.trace != nullptr ? m_setup.recordWindow : 0);
+    const std::int64_t wanted =
+        std::max<std::int64_t>(m_setup.policy.window, m_setup.policy.judgedRows());
+    return std::max(wanted, m_setup.trace != nullptr ? m_setup.recordWindow : 0);
 }
 
 bool LayerPipeline::scoringNeeded() const {
@@ -95,7 +96,7 @@ void LayerPipeline::remember(const cache::LayerPlan& plan) {
 void LayerPipeline::measureAndRecord(const policy::LayerInput& input,
                                      const policy::LayerScores& scores,
                                      const cache::LayerPlan& plan) {
-    const auto retention = policy::measureRetention(input, plan, m_setup.policy.window);
+    const auto retention = policy::measureRetention(input, plan, m_setup.policy.judgedRows());
     m_record.outputError.insert(m_record.outputError.end(), retention.outputError.begin(),
                                 retention.outputError.end());
     m_record.retainedMass.insert(m_record.retainedMass.end(), retention.retainedMass.begin(),

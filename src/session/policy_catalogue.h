@@ -13,4 +13,15 @@ inline const std::vector<PolicyEntry>& policyCatalogue() {
     return policy::policies();
 }
 
+using PolicyParameterEntry = policy::PolicyParameter;
+
+inline const std::vector<PolicyEntry>& allocatorCatalogue() {
+    return policy::allocatorInfos();
+}
+
+/// Options that every policy takes for what is recorded beside its scores.
+inline std::vector<PolicyParameterEntry> statisticsCatalogue() {
+    return policy::statisticsParameters();
+}
+
 } // namespace ecokv::session

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <iterator>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 namespace ecokv::session {
@@ -49,10 +50,12 @@ public:
             return;
         }
         try {
+            checkWhole<T>(*found);
             target = found->get<T>();
         } catch (const Json::exception&) {
-            throwBadInput(fmt::format("{} has \"{}\" = {}, which is of the wrong type.", m_where,
-                                      name, found->dump()));
+            throwBadInput(
+                fmt::format("{} has \"{}\" = {}, which is of the wrong type or beyond its range.",
+                            m_where, name, found->dump()));
         }
         m_object.erase(found);
     }
@@ -81,16 +84,41 @@ public:
     }
 
 private:
+    /// Without this a number with a fraction or beyond 64 bits would quietly become another one.
+    template <class T> static void checkWhole(const Json& value) {
+        if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+            const bool fits = value.is_number_unsigned()
+                                  ? std::in_range<T>(value.template get<std::uint64_t>())
+                                  : value.is_number_integer() &&
+                                        std::in_range<T>(value.template get<std::int64_t>());
+            if (!fits) {
+                throw Json::out_of_range::create(401, "not a whole number of its range", nullptr);
+            }
+        }
+    }
+
     Json m_object;
     std::string m_where;
 };
 
 Json policyToJson(const policy::PolicyConfig& policy) {
-    Json json{{"scorer", policy.scorer}, {"allocator", policy.allocator},
-              {"budget", policy.budget}, {"sink", policy.sink},
-              {"alpha", policy.alpha},   {"beta", policy.beta},
-              {"pool", policy.pool},     {"geometry", nameOf(policy::kGeometries, policy.geometry)},
-              {"seed", policy.seed}};
+    Json json{{"scorer", policy.scorer},
+              {"allocator", policy.allocator},
+              {"budget", policy.budget},
+              {"sink", policy.sink},
+              {"alpha", policy.alpha},
+              {"beta", policy.beta},
+              {"pool", policy.pool},
+              {"geometry", nameOf(policy::kGeometries, policy.geometry)},
+              {"seed", policy.seed},
+              {"redundancy", policy::redundancyText(policy.redundancy)},
+              {"lambda", policy.lambda},
+              {"floor", policy.floor},
+              {"pyramid_beta", policy.pyramidBeta},
+              {"head_weights", policy.headWeights}};
+    if (policy.ratio) {
+        json["ratio"] = *policy.ratio;
+    }
     if (policy.window) {
         json["window"] = *policy.window;
     }
@@ -117,6 +145,14 @@ policy::PolicyConfig policyFromJson(const Json& json) {
     fields.read("beta", policy.beta);
     fields.read("pool", policy.pool);
     fields.read("seed", policy.seed);
+    fields.read("lambda", policy.lambda);
+    fields.read("floor", policy.floor);
+    fields.read("pyramid_beta", policy.pyramidBeta);
+    fields.read("head_weights", policy.headWeights);
+    fields.readOptional("ratio", policy.ratio);
+    std::string redundancy = policy::redundancyText(policy.redundancy);
+    fields.read("redundancy", redundancy);
+    policy.redundancy = policy::parseRedundancy(redundancy);
     fields.readOptional("window", policy.window);
     fields.readOptional("recent", policy.recent);
     fields.readOptional("value_norm", policy.valueNorm);

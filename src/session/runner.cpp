@@ -157,7 +157,8 @@ void Runner::prepare() {
         note(m_policy.note);
     }
     m_recordWindow = std::min<std::int64_t>(
-        m_prompt.tokens(), std::max<std::int64_t>(m_config.recordWindow, m_policy.window));
+        m_prompt.tokens(),
+        std::max({m_config.recordWindow, std::int64_t{m_policy.window}, m_policy.judgedRows()}));
     m_result.promptTokens = m_prompt.tokens();
     m_result.imageTokens = m_prompt.imageTokens();
     m_result.policy = config.scorer;

@@ -42,7 +42,7 @@ LiveLayer liveLayer(const test::SyntheticOptions& options, std::int64_t index,
     LiveLayer live;
     live.scores = policy::scoreLayer(layer.input, resolved, kernels::Backend::Cpu);
     live.plan = policy::planLayer(live.scores, resolved);
-    live.retention = policy::measureRetention(layer.input, live.plan, resolved.window);
+    live.retention = policy::measureRetention(layer.input, live.plan, resolved.judgedRows());
     return live;
 }
 

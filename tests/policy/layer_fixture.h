@@ -29,8 +29,9 @@ public:
     }
 
     /// Normal numbers; `shift` moves all keys the same way, which makes the heads redundant.
-    static Layer random(const LayerSize& size, std::uint32_t seed, float shift = 0.5F) {
-        Layer layer(size);
+    static Layer random(const LayerSize& size, std::uint32_t seed, float shift = 0.5F,
+                        int index = 0) {
+        Layer layer(size, index);
         std::mt19937 generator(seed);
         std::normal_distribution<float> normal;
         const auto draw = [&](float mean) {

@@ -166,5 +166,76 @@ TEST(ResolvePolicy, protectedCountsNeverExceedAPromptThatIsKeptWhole) {
     EXPECT_LE(policy.candidateBegin(), policy.candidateEnd());
 }
 
+// F001: kvpress' ratio; a share that reaches 0 still keeps a token and the note says so.
+TEST(ResolvePolicy, aRatioKeepsItsShareOfThePromptAndNeverNothing) {
+    EXPECT_EQ(resolve(with("knorm:ratio=0.5"), 101).budget, 50);
+    EXPECT_EQ(resolve(with("knorm:ratio=0.9"), 100).budget, 9); // 100 x (1 - 0.9) < 10 in doubles
+    const ResolvedPolicy two = resolve(with("knorm:ratio=0.6"), 2);
+    EXPECT_EQ(two.budget, 1);
+    EXPECT_TRUE(two.compresses);
+    EXPECT_TRUE(says(two, "ratio 0.6 of 2 tokens leaves 0; 1 are kept")) << two.note;
+    const ResolvedPolicy one = resolve(with("knorm:ratio=0.1"), 1);
+    EXPECT_EQ(one.budget, 1);
+    EXPECT_FALSE(one.compresses);
+    const ResolvedPolicy raised = resolve(with("snapkv:ratio=0.9,window=16,sink=2"), 100);
+    EXPECT_EQ(raised.budget, 18);
+    EXPECT_TRUE(says(raised, "leaves 9; 18 are kept")) << raised.note;
+    EXPECT_TRUE(says(resolve(with("knorm:ratio=0"), 30), "not compressed"));
+    EXPECT_EQ(resolve(with("ecokv:ratio=0.5"), 200).recent, 25); // min(32, floor(100 / 4))
+}
+
+TEST(ResolvePolicy, ratiosThatLeaveNothingAndBothKindsOfBudgetAreRefused) {
+    for (const char* text :
+         {"knorm:ratio=1", "knorm:ratio=1.5", "knorm:ratio=-0.1", "knorm:ratio=nan"}) {
+        expectRefusal(ErrorKind::Usage, {"The ratio is", "below 1"},
+                      [&] { resolve(with(text), 40); });
+    }
+    PolicyConfig both = with("knorm:ratio=0.5");
+    both.budget = 8;
+    expectRefusal(ErrorKind::Usage, {"budget of 8", "ratio of 0.5"}, [&] { resolve(both, 40); });
+}
+
+// F003 is about policies that observe a window; the others evict from prompts of any length.
+TEST(ResolvePolicy, policiesWithoutAWindowEvictFromShortPrompts) {
+    for (const char* name : {"knorm", "vnorm", "keydiff", "manifoldkv", "random", "streaming"}) {
+        const ResolvedPolicy policy = resolve(with(std::string(name) + ":budget=2"), 5);
+        EXPECT_TRUE(policy.compresses) << name;
+        EXPECT_EQ(policy.budget, 2) << name;
+        EXPECT_LE(policy.window, 5) << name;
+    }
+    EXPECT_TRUE(resolve(with("h2o:budget=4"), 5).compresses);
+    EXPECT_TRUE(resolve(with("tova:budget=4"), 5).compresses);
+}
+
+TEST(ResolvePolicy, tovaObservesOneRowAndH2oAll) {
+    const ResolvedPolicy tova = resolve(with("tova:budget=9,window=16"), 100);
+    EXPECT_EQ(tova.window, 1);
+    EXPECT_EQ(tova.recent, 1);
+    EXPECT_TRUE(says(tova, "the last row only; the window of 16 is not used")) << tova.note;
+    EXPECT_EQ(tova.judgedRows(), 8);
+    const ResolvedPolicy h2o = resolve(with("h2o:budget=9,sink=2"), 100);
+    EXPECT_EQ(h2o.window, 100);
+    EXPECT_EQ(h2o.recent, 3); // floor((9 - 2) / 2)
+    EXPECT_EQ(h2o.judgedRows(), 8);
+    EXPECT_EQ(h2o.note, "");
+    EXPECT_EQ(resolve(with("snapkv:budget=48,window=16"), 100).judgedRows(), 16);
+}
+
+TEST(ResolvePolicy, onlyH2oCannotRunWhileDecoding) {
+    for (const PolicyInfo& info : policies()) {
+        EXPECT_EQ(info.runsAtDecode(), info.name != "h2o") << info.name;
+    }
+}
+
+// F036: a budget beyond the tokens is clamped and told, for every allocator.
+TEST(ResolvePolicy, budgetsBeyondThePromptAreClamped) {
+    for (const char* allocator : {"uniform", "pyramid", "adaptive"}) {
+        const ResolvedPolicy policy =
+            resolve(with(std::string("ecokv:budget=640,allocator=") + allocator), 8, {4, 2, ""});
+        EXPECT_EQ(policy.budget, 8);
+        EXPECT_TRUE(says(policy, "budget of 640 covers the prompt of 8")) << policy.note;
+    }
+}
+
 } // namespace
 } // namespace ecokv::policy

@@ -81,8 +81,8 @@ TEST(ScoreLayer, hasTheShapeOfTheKvHeads) {
 
 // F021: equal value norms, equal keys: a constant contributes 0, is noted and nothing is NaN.
 TEST(ScoreLayer, constantsCountAsZeroAndAreNotedWithLayerAndHead) {
-    Layer layer({.kvHeads = 2, .group = 1, .tokens = 12, .rows = 2, .dim = 2}, 3);
-    const Layer drawn = Layer::random({.kvHeads = 2, .group = 1, .tokens = 12, .rows = 2}, 5);
+    Layer layer({.kvHeads = 2, .group = 1, .tokens = 12, .rows = 12, .dim = 2}, 3);
+    const Layer drawn = Layer::random({.kvHeads = 2, .group = 1, .tokens = 12, .rows = 12}, 5);
     layer.queries = drawn.queries;
     layer.keys = drawn.keys;
     for (std::size_t i = 24; i < 48; i += 2) { // head 1: one key, values of one norm
@@ -128,11 +128,11 @@ TEST(ScoreLayer, damagedRowsCountAsZeroAndAreNoted) {
     for (const float damage : {kNan, kInf, -kInf}) {
         for (const PolicyInfo& info : policies()) {
             Layer layer =
-                Layer::random({.kvHeads = 2, .group = 2, .tokens = 12, .rows = 4, .dim = 4}, 11);
+                Layer::random({.kvHeads = 2, .group = 2, .tokens = 12, .rows = 12, .dim = 4}, 11);
             layer.keys[12 * 4 + 5] = damage; // head 1, token 1
             layer.keys[11 * 4] = damage;     // head 0, a protected token
             layer.values[3] = damage;
-            layer.queries[2 * 4 * 4 + 4] = damage;
+            layer.queries[2 * 12 * 4 + 11 * 4] = damage; // head 2, the last row
             const std::string text = info.name + ":budget=6,window=4,recent=2,vnorm=on";
             const Outcome outcome = run(layer, text);
             expectFinite(outcome.scores, resolve(parsePolicy(text), 12));

@@ -19,7 +19,13 @@ RunConfig everythingSet() {
     config.applyTemplate = false;
     config.applyOrientation = false;
     config.policy.scorer = "mixkv";
-    config.policy.allocator = "uniform";
+    config.policy.allocator = "static";
+    config.policy.headWeights = "weights.json";
+    config.policy.redundancy = {policy::RedundancySource::Table, 0, "table.json"};
+    config.policy.ratio = 0.75;
+    config.policy.lambda = 0.3;
+    config.policy.floor = 0.1;
+    config.policy.pyramidBeta = 7;
     config.policy.budget = 48;
     config.policy.window = 16;
     config.policy.recent = 12;
@@ -69,6 +75,7 @@ TEST(RunConfig, everyFieldSurvivesTheRoundTrip) {
     EXPECT_EQ(after.prompt, before.prompt);
     EXPECT_FALSE(after.applyTemplate);
     EXPECT_FALSE(after.applyOrientation);
+    EXPECT_EQ(after.policy, before.policy);
     EXPECT_EQ(after.policy.scorer, "mixkv");
     EXPECT_EQ(after.policy.budget, 48);
     EXPECT_EQ(after.policy.window, 16);
@@ -112,6 +119,13 @@ TEST(RunConfig, mistakesAreNamed) {
     EXPECT_NE(messageOf(R"({"colour": 1})").find("\"colour\""), std::string::npos);
     EXPECT_NE(messageOf(R"({"threads": "two"})").find("\"threads\" = \"two\""), std::string::npos);
     EXPECT_NE(messageOf(R"({"policy": {"bugdet": 4}})").find("\"bugdet\""), std::string::npos);
+    // Never a quietly different number: beyond 64 bits, a fraction, a sign that does not fit.
+    for (const char* number : {"99999999999999999999", "1e30", "4.5", "9223372036854775808"}) {
+        const std::string json = std::string(R"({"policy": {"budget": )") + number + "}}";
+        EXPECT_NE(messageOf(json).find("\"budget\""), std::string::npos) << number;
+    }
+    EXPECT_NE(messageOf(R"({"policy": {"seed": -1}})").find("\"seed\" = -1"), std::string::npos);
+    EXPECT_NE(messageOf(R"({"threads": 3000000000})").find("\"threads\""), std::string::npos);
     const std::string device = messageOf(R"({"device": "tpu"})");
     EXPECT_NE(device.find("\"tpu\""), std::string::npos) << device;
     EXPECT_NE(device.find("auto, cpu, cuda"), std::string::npos) << device;

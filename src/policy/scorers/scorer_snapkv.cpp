@@ -20,7 +20,9 @@ Scorer snapkvScorer() {
         "Keeps the tokens that the last query rows attend to.",
         "s = pool(A), A = mean attention of the window rows and grouped query heads",
         "SnapKV, arXiv 2404.14469; equal to kvpress SnapKVPress",
-        commonParameters("32, or half of a budget up to 32", "window", "avg-padded", "off"),
+        evictionParameters("window", {parameter("window", "32, or half of a budget up to 32"),
+                                      parameter("pool"), parameter("pool_mode", "avg-padded"),
+                                      parameter("vnorm")}),
     };
     scorer.defaults = {32, RecentRule::TiedToWindow, kernels::PoolMode::AveragePadded, false};
     scorer.score = score;

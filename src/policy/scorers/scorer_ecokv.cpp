@@ -21,7 +21,10 @@ Scorer ecokvScorer() {
         "s = (1 - r) A + r d mean(A) / mean(d); d = alpha d_cos + (1 - alpha) d_euc; "
         "r = clamp(beta r_cos + (1 - beta) r_euc, 0, 1)",
         "ECOKV, arXiv 2609.06663; definition ecokv-1",
-        commonParameters("8", "min(32, floor(budget / 4))", "avg", "off"),
+        evictionParameters("min(32, floor(budget / 4))",
+                           {parameter("window"), parameter("pool"), parameter("pool_mode"),
+                            parameter("vnorm"), parameter("alpha"), parameter("beta"),
+                            parameter("geometry"), parameter("redundancy")}),
     };
     scorer.defaults = {8, RecentRule::QuarterBudget, kernels::PoolMode::Average, false};
     scorer.score = score;

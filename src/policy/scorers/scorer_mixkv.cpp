@@ -22,9 +22,12 @@ Scorer mixkvScorer() {
         "Mixes window attention and value norms with cosine diversity, weighted by the cosine "
         "redundancy of each head.",
         "s = (1 - r_cos) (A + N) + r_cos d_cos mean(A + N) / mean(d_cos), N = scaled minmax(|v|)",
-        "MixKV, with r measured on this prompt (its code reads a stored table) and the mean key "
-        "taken over the candidates",
-        commonParameters("32, or half of a budget up to 32", "window", "avg-padded", "on"),
+        "MixKV, with r measured on this prompt and the mean key taken over the candidates; "
+        "redundancy=table:FILE takes stored weights as its code does",
+        evictionParameters("window", {parameter("window", "32, or half of a budget up to 32"),
+                                      parameter("pool"), parameter("pool_mode", "avg-padded"),
+                                      parameter("vnorm", "on"), parameter("geometry"),
+                                      parameter("redundancy")}),
     };
     scorer.defaults = {32, RecentRule::TiedToWindow, kernels::PoolMode::AveragePadded, true};
     scorer.score = score;

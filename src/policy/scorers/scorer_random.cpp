@@ -40,9 +40,9 @@ Scorer randomScorer() {
         "Keeps tokens drawn at random; what any policy must beat.",
         "s = u(seed, layer, head, position), uniform in [0, 1)",
         "SplitMix64 as a counter-based generator",
-        commonParameters("8", "0", "avg", "off"),
+        evictionParameters("0", {parameter("seed")}),
     };
-    scorer.info.parameters.push_back(parameter("seed"));
+    scorer.info.observes = Observation::Nothing;
     scorer.score = score;
     return scorer;
 }

@@ -26,8 +26,9 @@ Scorer streamingScorer() {
         "Keeps the sinks and the most recent tokens, whatever they say.",
         "s = position",
         "StreamingLLM, arXiv 2309.17453 (which uses sink = 4)",
-        commonParameters("8", "0", "avg", "off"),
+        evictionParameters("0", {}),
     };
+    scorer.info.observes = Observation::Nothing;
     scorer.score = score;
     return scorer;
 }

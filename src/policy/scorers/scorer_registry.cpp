@@ -11,8 +11,9 @@ namespace ecokv::policy {
 
 const std::vector<Scorer>& scorers() {
     static const std::vector<Scorer> all = {
-        fullScorer(),   randomScorer(), streamingScorer(),
-        snapkvScorer(), mixkvScorer(),  ecokvScorer(),
+        fullScorer(),  randomScorer(),  streamingScorer(),  snapkvScorer(), knormScorer(),
+        vnormScorer(), keydiffScorer(), manifoldkvScorer(), tovaScorer(),   h2oScorer(),
+        rkvScorer(),   mixkvScorer(),   ecokvScorer(),
     };
     return all;
 }
@@ -28,11 +29,6 @@ const std::vector<PolicyInfo>& policies() {
     return infos;
 }
 
-const std::vector<std::string>& allocators() {
-    static const std::vector<std::string> names = {"uniform"};
-    return names;
-}
-
 const Scorer& findScorer(const std::string& name) {
     const auto found = std::ranges::find_if(
         scorers(), [&](const Scorer& scorer) { return scorer.info.name == name; });
@@ -45,13 +41,6 @@ const Scorer& findScorer(const std::string& name) {
                    fmt::format("Known policies: {}.", fmt::join(names, ", ")));
     }
     return *found;
-}
-
-void checkAllocator(const std::string& name) {
-    if (std::ranges::find(allocators(), name) == allocators().end()) {
-        throwUsage(fmt::format("There is no budget allocator '{}'.", name),
-                   fmt::format("Known allocators: {}.", fmt::join(allocators(), ", ")));
-    }
 }
 
 } // namespace ecokv::policy
