@@ -41,8 +41,7 @@ Status windowImportance(const WindowImportanceInput& input, float* importance, S
 Status compositeScore(const CompositeScoreInput& input, const CompositeScoreParams& params,
                       const CompositeScoreOutput& output, Stream stream);
 Status topK(const float* scores, std::int64_t count, std::int64_t k, std::int32_t* kept);
-Status compactRows(const TensorView& rows, const std::int32_t* kept, std::int64_t count,
-                   Stream stream);
+Status compactHeads(std::span<const RowsToCompact> heads, Stream stream);
 Status participationRatio(const TensorView& keys, double* ratio);
 
 CudaReport report();
@@ -50,7 +49,7 @@ std::string lastError();
 /// Throws Error{BadInput} when the device is missing or out of memory.
 void* allocate(std::size_t bytes, int device);
 void release(void* data, int device) noexcept;
-/// At least one side is a GPU; returns when done. Throws Error{BadInput} on failure.
+/// At least one side is a GPU; see copyBytes. Throws Error{BadInput} on failure.
 void copy(void* to, Device toDevice, const void* from, Device fromDevice, std::size_t bytes);
 } // namespace cuda
 

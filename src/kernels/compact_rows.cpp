@@ -27,21 +27,41 @@ Status checkRows(const TensorView& rows, const std::int32_t* kept, std::int64_t 
 
 } // namespace
 
+Status compactHeads(std::span<const RowsToCompact> heads, Backend backend, Stream stream) {
+    for (const RowsToCompact& head : heads) {
+        const Status status = checkRows(head.rows, head.kept.data(),
+                                        static_cast<std::int64_t>(head.kept.size()), backend);
+        const TensorView& first = heads.front().rows;
+        const bool alike = head.rows.dtype == first.dtype && head.rows.shape[1] == first.shape[1];
+        if (status != Status::Ok || !alike) {
+            return status != Status::Ok ? status : Status::BadShape;
+        }
+        if (head.rows.device != first.device) {
+            return Status::DeviceMismatch;
+        }
+    }
+    if (backend == Backend::Cuda) {
+        return cuda::compactHeads(heads, stream);
+    }
+    for (const RowsToCompact& head : heads) {
+        const auto count = static_cast<std::int64_t>(head.kept.size());
+        const Status status = backend == Backend::Reference
+                                  ? reference::compactRows(head.rows, head.kept.data(), count)
+                                  : cpu::compactRows(head.rows, head.kept.data(), count);
+        if (status != Status::Ok) {
+            return status;
+        }
+    }
+    return Status::Ok;
+}
+
 Status compactRows(const TensorView& rows, const std::int32_t* kept, std::int64_t count,
                    Backend backend, Stream stream) {
-    const Status status = checkRows(rows, kept, count, backend);
-    if (status != Status::Ok) {
-        return status;
+    if (count < 0 || (count > 0 && kept == nullptr)) {
+        return Status::BadShape;
     }
-    switch (backend) {
-    case Backend::Reference:
-        return reference::compactRows(rows, kept, count);
-    case Backend::Cpu:
-        return cpu::compactRows(rows, kept, count);
-    case Backend::Cuda:
-        return cuda::compactRows(rows, kept, count, stream);
-    }
-    return Status::BadShape;
+    const RowsToCompact head{rows, {kept, static_cast<std::size_t>(count)}};
+    return compactHeads({&head, 1}, backend, stream);
 }
 
 } // namespace ecokv::kernels

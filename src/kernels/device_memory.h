@@ -23,7 +23,8 @@ CudaReport cudaReport();
 /// Text of the last CUDA failure on this thread, "" if none.
 std::string lastCudaError();
 
-/// Owning, movable, zero-size allowed. Aligned to 64 bytes.
+/// Owning, movable, zero-size allowed. Aligned to 64 bytes. GPU memory belongs to the default
+/// stream: it is given back after the work queued there.
 class DeviceBuffer {
 public:
     DeviceBuffer() = default;
@@ -44,7 +45,8 @@ private:
     Device m_device;
 };
 
-/// Copies `bytes` between any two devices; returns when done.
+/// Copies `bytes` between any two devices, in order with the work of the GPU's default stream; when
+/// it returns, `from` may be overwritten and memory of the host holds the bytes.
 void copyBytes(void* to, Device toDevice, const void* from, Device fromDevice, std::size_t bytes);
 /// Copies a strided view into contiguous memory of the same dtype on `toDevice`.
 void copyToContiguous(const TensorView& from, void* to, Device toDevice);

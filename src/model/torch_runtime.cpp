@@ -50,8 +50,10 @@ const std::string& loadCudaLibrary() {
     return problem;
 }
 
+/// The kernel module's page, its device where /proc is hidden (some containers), or the one of WSL.
 bool driverPresent() {
-    return std::filesystem::exists("/proc/driver/nvidia/version");
+    return std::filesystem::exists("/proc/driver/nvidia/version") ||
+           std::filesystem::exists("/dev/nvidiactl") || std::filesystem::exists("/dev/dxg");
 }
 
 /// bf16 instructions as the kernel lists them; oneDNN emulates bf16 slowly without them.
@@ -127,6 +129,8 @@ void prepareDevice(Device device) {
     if (const kernels::CudaReport report = kernels::cudaReport(); !report.built) {
         throwNoDevice(device, "a usable GPU, but the kernels of this build run on a CPU only");
     }
+    // By default cuDNN rounds float32 factors to 10 bits; the patches would differ from the CPU's.
+    at::globalContext().setAllowTF32CuDNN(false);
 }
 
 DType chooseComputeDType(const ComputeDTypeRequest& request) {

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <numeric>
 #include <random>
@@ -106,17 +107,18 @@ void compareStatistics(const KeyStatisticsInput& input) {
     ASSERT_EQ(reference::keyStatistics(input, expected.output()), Status::Ok);
     cuda::HostRuntime runtime;
     ASSERT_EQ(cuda::keyStatisticsSteps(runtime, input, got.output()), Status::Ok);
-    expectClose(got.cosine, expected.cosine, 1e-6, 1e-7, "cosine");
+    // a row is summed in fp32, rows are joined in fp64
+    expectClose(got.cosine, expected.cosine, 1e-6, 3e-7, "cosine");
     expectClose(got.euclid, expected.euclid, 1e-5, 1e-9, "euclid");
     expectClose(got.norm, expected.norm, 1e-6, 0, "norm");
     for (std::size_t head = 0; head < got.heads.size(); ++head) {
         const HeadStatistics& a = got.heads[head];
         const HeadStatistics& b = expected.heads[head];
-        EXPECT_NEAR(a.redundancyCosine, b.redundancyCosine, 1e-10);
-        EXPECT_NEAR(a.redundancyEuclid, b.redundancyEuclid, 1e-10);
-        EXPECT_NEAR(a.anisotropy, b.anisotropy, 1e-10);
-        EXPECT_NEAR(a.meanKeyNorm, b.meanKeyNorm, 1e-9 * b.meanKeyNorm);
-        EXPECT_NEAR(a.meanSquaredNorm, b.meanSquaredNorm, 1e-9 * b.meanSquaredNorm);
+        EXPECT_NEAR(a.redundancyCosine, b.redundancyCosine, 3e-7);
+        EXPECT_NEAR(a.redundancyEuclid, b.redundancyEuclid, 3e-7);
+        EXPECT_NEAR(a.anisotropy, b.anisotropy, 3e-7);
+        EXPECT_NEAR(a.meanKeyNorm, b.meanKeyNorm, 3e-7 * b.meanKeyNorm);
+        EXPECT_NEAR(a.meanSquaredNorm, b.meanSquaredNorm, 3e-7 * b.meanSquaredNorm);
         EXPECT_EQ(a.zeroFreeShare, b.zeroFreeShare);
     }
 }
@@ -273,23 +275,96 @@ TEST(CudaKernels, damagedAndZeroRowsAreTreatedAsTheReferenceDoes) {
     compareStatistics({keys.view(), nullptr});
 }
 
+// Squares that float32 cannot hold, on both ends, beside usual rows.
+TEST(CudaKernels, extremeRowsAreMeasuredInFp64) {
+    RandomTensor keys(3, 300, 32, DType::F32, 0, 0, 9);
+    auto& data = keys.wide();
+    for (std::size_t i = 0; i < 32; ++i) {
+        data[5 * 32 + i] *= 1e-22F;
+        data[(300 + 7) * 32 + i] *= 1e25F;
+        data[(600 + 290) * 32 + i] *= 1e37F;
+    }
+    compareStatistics({keys.view(), nullptr});
+}
+
 TEST(CudaKernels, anEmptyCandidateRangeIsFine) {
     RandomTensor keys(2, 0, 16, DType::F32, 0, 0, 7);
     compareStatistics({keys.view(), nullptr});
 }
 
 TEST(CudaKernels, compactionMovesStridedRowsInPlace) {
-    for (const DType dtype : {DType::F32, DType::BF16}) {
-        RandomTensor source(1, 300, 5, dtype, 3, 0, 8);
-        RandomTensor expected(1, 300, 5, dtype, 3, 0, 8); // same seed, same numbers
-        const std::vector<std::int32_t> kept{0, 1, 7, 8, 150, 298, 299};
-        const auto count = static_cast<std::int64_t>(kept.size());
-        ASSERT_EQ(reference::compactRows(expected.view()[0], kept.data(), count), Status::Ok);
-        cuda::HostRuntime runtime;
-        ASSERT_EQ(cuda::compactRowsSteps(runtime, source.view()[0], kept.data(), count),
-                  Status::Ok);
-        const std::size_t bytes = static_cast<std::size_t>(count) * 8 * dtypeSize(dtype);
-        EXPECT_EQ(std::memcmp(source.view().data, expected.view().data, bytes), 0);
+    for (const std::int64_t padding : {0, 3}) { // 16-byte words, and the smallest ones
+        for (const DType dtype : {DType::F32, DType::BF16}) {
+            RandomTensor source(2, 1500, 64, dtype, padding, 0, 8);
+            RandomTensor expected(2, 1500, 64, dtype, padding, 0, 8); // same seed, same numbers
+            std::vector<std::vector<std::int32_t>> kept{{0, 1, 7, 8, 150, 298, 299}, {}};
+            for (std::int32_t row = 0; row < 1500; row += row % 400 < 200 ? 1 : 3) {
+                kept[1].push_back(row);
+            }
+            std::vector<RowsToCompact> heads;
+            for (std::int64_t head = 0; head < 2; ++head) {
+                const auto& rows = kept[static_cast<std::size_t>(head)];
+                ASSERT_EQ(reference::compactRows(expected.view()[head], rows.data(),
+                                                 static_cast<std::int64_t>(rows.size())),
+                          Status::Ok);
+                heads.push_back({source.view()[head], rows});
+            }
+            cuda::HostRuntime runtime;
+            ASSERT_EQ(cuda::compactHeadsSteps(runtime, heads), Status::Ok);
+            for (std::int64_t head = 0; head < 2; ++head) {
+                const TensorView got = source.view()[head];
+                const TensorView wanted = expected.view()[head];
+                const auto rows = static_cast<std::int64_t>(heads[head].kept.size());
+                const auto bytes =
+                    static_cast<std::size_t>(rows * got.strides[0]) * dtypeSize(dtype);
+                EXPECT_EQ(std::memcmp(got.data, wanted.data, bytes), 0);
+            }
+        }
+    }
+}
+
+// A block waits for exactly the blocks that read what it overwrites.
+TEST(CudaKernels, compactionWaitsOnlyForReadersOfItsOwnRows) {
+    std::vector<cuda::BlockMove> blocks;
+    const std::vector<std::int32_t> kept{0, 1, 2, 3, 8, 9, 10, 11}; // blocks of 4 rows
+    cuda::planBlocks(kept, 4, 5, blocks);
+    cuda::planBlocks(std::vector<std::int32_t>{4, 5, 6, 7, 9}, 4, 6, blocks);
+    ASSERT_EQ(blocks.size(), 4U);
+    const auto waits = [&](std::size_t block) {
+        return blocks[block].waitTo - blocks[block].waitFrom;
+    };
+    EXPECT_EQ(blocks[0].head, 5);
+    EXPECT_LE(waits(0), 0);
+    EXPECT_LE(waits(1), 0); // rows 4 to 7 are read by nobody
+    EXPECT_EQ(blocks[3].head, 6);
+    EXPECT_EQ(blocks[3].waitFrom, 2); // row 4 is read by the block before
+    EXPECT_EQ(blocks[3].waitTo, 3);
+}
+
+// Random windows of many rows, positions with gaps: the tensor-core tiles at their edges.
+TEST(CudaKernels, windowsOfManyRowsEqualTheReference) {
+    for (const DType dtype : {DType::BF16, DType::F16}) {
+        for (const std::int64_t dim : {64, 120, 256}) {
+            const std::int64_t tokens = 203, window = 24, group = dim == 120 ? 1 : 4;
+            RandomTensor keys(2, tokens, dim, dtype, 8, 0.2F, 11);
+            RandomTensor queries(2 * group, window, dim, dtype, 0, 0, 12);
+            std::vector<std::int64_t> keyPositions, queryPositions;
+            for (std::int64_t i = 0; i < tokens; ++i) {
+                keyPositions.push_back(2 * i + (i > 100 ? 5 : 0));
+            }
+            for (std::int64_t i = 0; i < window; ++i) {
+                queryPositions.push_back(2 * tokens - 60 + 3 * i);
+            }
+            const WindowImportanceInput input{queries.view(), keys.view(), queryPositions.data(),
+                                              keyPositions.data(),
+                                              1.0F / std::sqrt(static_cast<float>(dim))};
+            ASSERT_TRUE(cuda::fitsTiles(input));
+            std::vector<float> expected(static_cast<std::size_t>(2 * tokens)), got(expected);
+            ASSERT_EQ(reference::windowImportance(input, expected.data()), Status::Ok);
+            cuda::HostRuntime runtime;
+            ASSERT_EQ(cuda::windowImportanceSteps(runtime, input, got.data()), Status::Ok);
+            expectClose(got, expected, 2e-5, 1e-9, "importance");
+        }
     }
 }
 

@@ -38,10 +38,25 @@ TEST(SimtShim, barriersSeparateWritesFromReads) {
 TEST(SimtShim, exchangeReadsTheLaneAcrossTheMask) {
     std::vector<double> result(64);
     simt::launchOnHost(1, 1, 64, [&] {
-        result[static_cast<std::size_t>(simt::thread())] = simt::exchange(simt::thread(), 5);
+        result[static_cast<std::size_t>(simt::thread())] =
+            simt::exchange(static_cast<double>(simt::thread()), 5);
     });
     for (int i = 0; i < 64; ++i) {
         EXPECT_EQ(result[static_cast<std::size_t>(i)], i ^ 5);
+    }
+}
+
+TEST(SimtShim, gatherReadsEveryLaneOfTheWarp) {
+    std::vector<std::vector<int>> seen(64, std::vector<int>(32));
+    simt::launchOnHost(1, 1, 64, [&] {
+        const int mine = 10 * simt::thread();
+        simt::gather(&mine, sizeof mine, seen[static_cast<std::size_t>(simt::thread())].data());
+    });
+    for (int thread = 0; thread < 64; ++thread) {
+        for (int lane = 0; lane < 32; ++lane) {
+            EXPECT_EQ(seen[static_cast<std::size_t>(thread)][static_cast<std::size_t>(lane)],
+                      10 * (thread / 32 * 32 + lane));
+        }
     }
 }
 

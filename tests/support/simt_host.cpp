@@ -2,6 +2,7 @@
 #include "simt_host.h"
 
 #include <cstddef>
+#include <cstring>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -26,12 +27,13 @@ class Block {
 public:
     Block(int threads, const std::function<void()>& body)
         : m_body(body), m_fibers(static_cast<std::size_t>(threads)),
-          m_exchanged(static_cast<std::size_t>(threads)),
+          m_exchanged(static_cast<std::size_t>(threads)), m_given(m_exchanged.size()),
           m_stacks(static_cast<std::size_t>(threads) * kStackBytes) {}
 
     void run(std::int64_t x, std::int64_t y);
     void wait(State reason);
     double exchangeWith(double value, int mask);
+    void gather(const void* mine, std::size_t bytes, void* all);
 
     int current = 0;
     int x = 0, y = 0;
@@ -47,6 +49,7 @@ private:
     const std::function<void()>& m_body;
     std::vector<Fiber> m_fibers;
     std::vector<double> m_exchanged;
+    std::vector<const void*> m_given;
     std::vector<char> m_stacks;
     ucontext_t m_scheduler{};
 };
@@ -128,6 +131,17 @@ double Block::exchangeWith(double value, int mask) {
     return result;
 }
 
+void Block::gather(const void* mine, std::size_t bytes, void* all) {
+    m_given[static_cast<std::size_t>(current)] = mine;
+    wait(State::WaitsForWarp); // everyone has given
+    const int first = current / kWarpSize * kWarpSize;
+    for (int lane = 0; lane < kWarpSize; ++lane) {
+        std::memcpy(static_cast<std::byte*>(all) + static_cast<std::size_t>(lane) * bytes,
+                    m_given[static_cast<std::size_t>(first + lane)], bytes);
+    }
+    wait(State::WaitsForWarp); // everyone has read
+}
+
 } // namespace
 
 int thread() {
@@ -152,6 +166,28 @@ void sync() {
 
 double exchange(double value, int mask) {
     return active->exchangeWith(value, mask);
+}
+
+float exchange(float value, int mask) {
+    return static_cast<float>(active->exchangeWith(static_cast<double>(value), mask));
+}
+
+void gather(const void* mine, std::size_t bytes, void* all) {
+    active->gather(mine, bytes, all);
+}
+
+int take(int* counter) {
+    return (*counter)++;
+}
+
+void publish(int* flag) {
+    *flag = 1;
+}
+
+void await(const int* flag) {
+    if (*flag == 0) {
+        throw std::logic_error("a block waits for one that runs later");
+    }
 }
 
 void launchOnHost(std::int64_t x, std::int64_t y, int threads, const std::function<void()>& body) {

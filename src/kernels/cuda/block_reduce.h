@@ -26,20 +26,33 @@ template <class Op> ECOKV_DEVICE double warpReduce(double value) {
     return value;
 }
 
-template <class Op> ECOKV_DEVICE double blockReduce(double value) {
-    ECOKV_SHARED double partial[simt::kWarp];
+/// Replaces every one of `values` by its result over the block, at the price of one barrier pair.
+template <class Op, int count> ECOKV_DEVICE void blockReduceAll(double (&values)[count]) {
+    ECOKV_SHARED double partial[count][simt::kWarp];
     const int warps = simt::threads() / simt::kWarp;
-    value = warpReduce<Op>(value);
+    for (int i = 0; i < count; ++i) {
+        values[i] = warpReduce<Op>(values[i]);
+    }
     simt::sync(); // results of an earlier reduction have been read
     if (simt::lane() == 0) {
-        partial[simt::warp()] = value;
+        for (int i = 0; i < count; ++i) {
+            partial[i][simt::warp()] = values[i];
+        }
     }
     simt::sync();
-    double result = Op::identity();
-    for (int i = 0; i < warps; ++i) {
-        result = Op::join(result, partial[i]);
+    for (int i = 0; i < count; ++i) {
+        double result = Op::identity();
+        for (int warp = 0; warp < warps; ++warp) {
+            result = Op::join(result, partial[i][warp]);
+        }
+        values[i] = result;
     }
-    return result;
+}
+
+template <class Op> ECOKV_DEVICE double blockReduce(double value) {
+    double values[1] = {value};
+    blockReduceAll<Op>(values);
+    return values[0];
 }
 
 } // namespace ecokv::kernels::cuda

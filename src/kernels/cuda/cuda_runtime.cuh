@@ -5,6 +5,7 @@
 // call.
 
 #include "kernels/cuda/cuda_error.h"
+#include "kernels/cuda/device_pool.h"
 #include "kernels/cuda/steps.h"
 
 #include <cuda_runtime_api.h>
@@ -21,7 +22,7 @@ public:
     }
     ~CudaRuntime() {
         for (void* memory : m_scratch) {
-            cudaFreeAsync(memory, m_stream);
+            poolRelease(memory, m_stream);
         }
     }
     CudaRuntime(const CudaRuntime&) = delete;
@@ -30,7 +31,7 @@ public:
     template <class T> T* scratch(std::int64_t count) {
         void* memory = nullptr;
         const std::int64_t bytes = (count > 0 ? count : 1) * static_cast<std::int64_t>(sizeof(T));
-        check(cudaMallocAsync(&memory, static_cast<std::size_t>(bytes), m_stream));
+        check(poolAllocate(&memory, static_cast<std::size_t>(bytes), m_stream));
         if (memory != nullptr) {
             m_scratch.push_back(memory);
         }

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "kernels/backends.h"
 #include "kernels/cuda/cuda_error.h"
+#include "kernels/cuda/device_pool.h"
 
 #include <string>
 
@@ -65,7 +66,7 @@ std::string lastError() {
 
 void* allocate(std::size_t bytes, int device) {
     void* memory = nullptr;
-    if (failed(cudaSetDevice(device)) || failed(cudaMalloc(&memory, bytes))) {
+    if (failed(cudaSetDevice(device)) || failed(poolAllocate(&memory, bytes, nullptr))) {
         refuse("No memory for " + std::to_string(bytes) + " bytes on GPU " + std::to_string(device),
                "Use a shorter prompt, a smaller model, or --device cpu.");
     }
@@ -74,16 +75,14 @@ void* allocate(std::size_t bytes, int device) {
 
 void release(void* data, int device) noexcept {
     if (cudaSetDevice(device) == cudaSuccess) {
-        cudaFree(data);
+        poolRelease(data, nullptr); // after the work queued so far, which may use it
     }
 }
 
 void copy(void* to, Device toDevice, const void* from, Device fromDevice, std::size_t bytes) {
     const int device = toDevice.kind == DeviceKind::Cuda ? toDevice.index : fromDevice.index;
-    // cudaMemcpy between device buffers may return early; the wait keeps the promise of the header
     if (failed(cudaSetDevice(device)) ||
-        failed(cudaMemcpy(to, from, bytes, direction(toDevice, fromDevice))) ||
-        failed(cudaDeviceSynchronize())) {
+        failed(cudaMemcpy(to, from, bytes, direction(toDevice, fromDevice)))) {
         refuse("A copy of " + std::to_string(bytes) + " bytes to or from the GPU failed",
                "Run again with --device cpu and report this if it comes back.");
     }

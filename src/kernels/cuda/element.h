@@ -31,6 +31,11 @@ ECOKV_DEVICE float toFloat(Bf16 value) {
 }
 
 ECOKV_DEVICE float toFloat(F16 value) {
+#if defined(__CUDA_ARCH__)
+    float wide;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(wide) : "h"(value.bits));
+    return wide;
+#else
     const std::uint32_t sign = static_cast<std::uint32_t>(value.bits & 0x8000U) << 16;
     const std::uint32_t exponent = (value.bits >> 10) & 0x1fU;
     const std::uint32_t mantissa = value.bits & 0x3ffU;
@@ -42,10 +47,15 @@ ECOKV_DEVICE float toFloat(F16 value) {
         return sign != 0 ? -magnitude : magnitude;
     }
     return floatFromBits(sign | ((exponent + 112U) << 23) | (mantissa << 13));
+#endif
 }
 
 ECOKV_DEVICE bool isFinite(double value) {
     return value - value == 0.0;
+}
+
+ECOKV_DEVICE bool isFinite(float value) {
+    return value - value == 0.0F;
 }
 
 /// A length as float32: the largest finite number where it would overflow.
@@ -65,5 +75,62 @@ template <class T> struct Rows {
         return data + head * headStride + index * rowStride;
     }
 };
+
+/// Positions of rows, in device memory or consecutive from `first`.
+struct Positions {
+    const std::int64_t* table;
+    std::int64_t first;
+
+    ECOKV_DEVICE std::int64_t at(std::int64_t index) const {
+        return table != nullptr ? table[index] : first + index;
+    }
+};
+
+/// What one thread reads or writes at once.
+struct alignas(16) Words {
+    std::uint32_t word[4];
+};
+
+/// Eight elements of a row as they lie in memory.
+template <class T> struct Eight {
+    Words part[sizeof(T) / 2];
+
+    ECOKV_DEVICE void unpack(float (&values)[8]) const;
+};
+
+template <> ECOKV_DEVICE void Eight<float>::unpack(float (&values)[8]) const {
+    ECOKV_UNROLL
+    for (int i = 0; i < 8; ++i) {
+        values[i] = floatFromBits(part[i / 4].word[i % 4]);
+    }
+}
+
+template <class T> ECOKV_DEVICE void Eight<T>::unpack(float (&values)[8]) const {
+    ECOKV_UNROLL
+    for (int i = 0; i < 8; ++i) {
+        const std::uint32_t pair = part[0].word[i / 2];
+        values[i] = toFloat(T{static_cast<std::uint16_t>(i % 2 == 0 ? pair : pair >> 16)});
+    }
+}
+
+/// Elements [at, at + 8) of a row of `dim`, zero beyond it. kWide: see readableInEights.
+template <bool kWide, class T> ECOKV_DEVICE Eight<T> readEight(const T* row, int at, int dim) {
+    Eight<T> result{};
+    if (kWide) {
+        if (at < dim) {
+            result = *reinterpret_cast<const Eight<T>*>(row + at);
+        }
+        return result;
+    }
+    T elements[8]{};
+    ECOKV_UNROLL
+    for (int i = 0; i < 8; ++i) {
+        if (at + i < dim) {
+            elements[i] = row[at + i];
+        }
+    }
+    memcpy(&result, elements, sizeof result);
+    return result;
+}
 
 } // namespace ecokv::kernels::cuda

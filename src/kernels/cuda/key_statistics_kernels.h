@@ -1,181 +1,277 @@
 #pragma once
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Device side of keyStatistics: partial sums per block of tokens, their total per head in fixed
-// order, then cosine and distance per token. Sums in fp64: r_cos and e cancel in redundant heads.
+// order, then cosine and distance per token. A row is read eight elements per lane and used once.
+// Short runs are summed in fp32 and joined in fp64; rows too long or too short for fp32 take a slow
+// path in fp64.
 
 #include "kernels/cuda/block_reduce.h"
-#include "kernels/cuda/element.h"
+#include "kernels/cuda/key_rows.h"
 
 namespace ecokv::kernels::cuda {
 
-inline constexpr int kTokensPerBlock = 64;
-inline constexpr int kStatisticsThreads = 128;
+inline constexpr int kTokensPerBlock = 256;
+inline constexpr int kStatisticsThreads = 256; // as many: one thread per norm
+inline constexpr int kStatisticsWarps = kStatisticsThreads / simt::kWarp;
+inline constexpr int kTotalColumns = simt::kWarp; ///< columns per block of totalSums
 
-/// Rotation to undo while reading; `positions` null = keys as they are. Device memory.
-struct DeviceRotation {
-    const std::int64_t* positions; ///< [token]
-    const float* frequencies;      ///< [dim / 2]
-    bool interleaved;
-    double scaling; ///< what rotated keys were multiplied with
-};
-
-/// Component `at` of a key with its rotation undone, in fp64.
-template <class T>
-ECOKV_DEVICE double component(const T* key, int at, int dim, std::int64_t token,
-                              const DeviceRotation& rotation) {
-    if (rotation.positions == nullptr) {
-        return static_cast<double>(toFloat(key[at]));
-    }
-    const int pair = rotation.interleaved ? at / 2 : at % (dim / 2);
-    const int first = rotation.interleaved ? 2 * pair : pair;
-    const int second = rotation.interleaved ? first + 1 : pair + dim / 2;
-    const auto position = static_cast<float>(rotation.positions[token]);
-    // the float32 product, as models compute the angle when they rotate
-    const auto angle = static_cast<double>(position * rotation.frequencies[pair]);
-    const double a = static_cast<double>(toFloat(key[first]));
-    const double b = static_cast<double>(toFloat(key[second]));
-    const double turned =
-        at == first ? a * cos(angle) + b * sin(angle) : b * cos(angle) - a * sin(angle);
-    return turned / rotation.scaling;
-}
-
-/// Norm of a key over the lanes of a warp; 0 for a row that is not finite, which reads as zeros.
-template <class T> ECOKV_DEVICE double warpNorm(const T* key, int dim) {
-    double squared = 0;
-    for (int at = simt::lane(); at < dim; at += simt::kWarp) {
-        const auto value = static_cast<double>(toFloat(key[at]));
-        squared += value * value;
-    }
-    squared = warpReduce<Sum>(squared);
-    return isFinite(squared) ? sqrt(squared) : 0.0;
-}
-
-/// Where a head's sums lie: keys, unit keys, un-rotated keys, un-rotated unit keys [dim] each, then
-/// sum |k|, sum |k|^2, number of non-zero keys.
+/// Where a head's sums lie: keys, unit keys, and if rotated also un-rotated keys and their units
+/// [dim] each, then sum |k|, sum |k|^2, number of non-zero keys.
 struct SumLayout {
     int dim;
-    ECOKV_DEVICE int keys() const { return 0; }
-    ECOKV_DEVICE int units() const { return dim; }
-    ECOKV_DEVICE int freeKeys() const { return 2 * dim; }
-    ECOKV_DEVICE int freeUnits() const { return 3 * dim; }
-    ECOKV_DEVICE int norms() const { return 4 * dim; }
+    bool rotated;
+    ECOKV_HOST_DEVICE int vectors() const { return rotated ? 4 : 2; }
+    ECOKV_HOST_DEVICE int norms() const { return vectors() * dim; }
+    ECOKV_HOST_DEVICE int columns() const { return norms() + 3; }
+    /// The vectors that c and e are measured against.
+    ECOKV_HOST_DEVICE int centroid() const { return rotated ? 2 * dim : 0; }
+    ECOKV_HOST_DEVICE int direction() const { return centroid() + dim; }
 };
 
-ECOKV_HOST_DEVICE int sumColumns(int dim) {
-    return 4 * dim + 3;
+/// A lane's share of the sums of the layout, one row of eights per vector.
+template <class Shape> struct LaneSums {
+    float value[Shape::kVectors][Shape::kParts][8];
+
+    ECOKV_DEVICE void add(const float (&key)[8], const float (&free)[8], float inverse, int part) {
+        ECOKV_UNROLL
+        for (int i = 0; i < 8; ++i) {
+            value[0][part][i] += key[i];
+            value[1][part][i] += key[i] * inverse;
+            if (Shape::kRotated) {
+                value[Shape::kVectors - 2][part][i] += free[i];
+                value[Shape::kVectors - 1][part][i] += free[i] * inverse;
+            }
+        }
+    }
+};
+
+/// Adds the rows of a block that fp32 cannot hold; `norms` is negative for those.
+template <class T>
+ECOKV_DEVICE double extremeRows(const Rows<T>& keys, const DeviceRotation& rotation,
+                                std::int64_t begin, const float* norms, int vector, int column) {
+    double sum = 0;
+    for (int i = 0; i < kTokensPerBlock; ++i) {
+        if (norms[i] < 0) {
+            const T* key = keys.row(simt::blockY(), begin + i);
+            const double value = vector < 2 ? static_cast<double>(toFloat(key[column]))
+                                            : turned(key, column, keys.dim, begin + i, rotation);
+            sum += vector % 2 == 0 ? value : value / preciseNorm(key, keys.dim);
+        }
+    }
+    return sum;
 }
 
-/// `partial` [kvHead, block, sumColumns(dim)]; grid (blocks, kvHeads).
-template <class T>
-ECOKV_GLOBAL void sumKeys(Rows<T> keys, DeviceRotation rotation, int blocks, double* partial) {
-    ECOKV_SHARED double norms[kTokensPerBlock];
+/// `norm` [kvHead, token]; `partial` [kvHead, block, columns of the layout]. Grid (blocks,
+/// kvHeads).
+template <class Shape, class T>
+ECOKV_GLOBAL void sumKeys(Rows<T> keys, DeviceRotation rotation, int blocks, float* norm,
+                          double* partial) {
+    ECOKV_SHARED float slab[kStatisticsWarps][Shape::kColumns];
+    ECOKV_SHARED float norms[kTokensPerBlock]; // negative: an extreme row
+    ECOKV_SHARED int anyExtreme;
     const std::int64_t begin = static_cast<std::int64_t>(simt::blockX()) * kTokensPerBlock;
-    const std::int64_t left = keys.rows - begin;
-    const int count = static_cast<int>(left < kTokensPerBlock ? left : kTokensPerBlock);
-    for (int i = simt::warp(); i < count; i += simt::threads() / simt::kWarp) {
-        const double norm = warpNorm(keys.row(simt::blockY(), begin + i), keys.dim);
-        if (simt::lane() == 0) {
-            norms[i] = norm;
-        }
+    norms[simt::thread()] = 0;
+    if (simt::thread() == 0) {
+        anyExtreme = 0;
     }
     simt::sync();
 
-    const SumLayout layout{keys.dim};
-    const DeviceRotation none{nullptr, nullptr, false, 1.0};
-    double* out = partial + (static_cast<std::int64_t>(simt::blockY()) * blocks + simt::blockX()) *
-                                sumColumns(keys.dim);
-    for (int at = simt::thread(); at < keys.dim; at += simt::threads()) {
-        double sum = 0, unitSum = 0, freeSum = 0, freeUnitSum = 0;
-        for (int i = 0; i < count; ++i) {
-            if (norms[i] == 0.0) {
-                continue;
+    LaneSums<Shape> sums{};
+    KeyReader<Shape, T> reader(keys, begin, kTokensPerBlock);
+    for (; reader.more(); reader.advance()) {
+        const float squared = reader.squaredNorm();
+        if (!reader.valid()) {
+            continue;
+        }
+        const bool usual = squared > kSmallestSquare && squared < kLargestSquare;
+        const float length =
+            usual ? sqrtf(squared) : saturated(preciseNorm(reader.key(), keys.dim));
+        if (reader.firstLane()) {
+            norms[reader.token() - begin] = usual ? length : -length;
+            norm[simt::blockY() * keys.rows + reader.token()] = length;
+            if (!usual && length > 0) {
+                anyExtreme = 1;
             }
-            const T* key = keys.row(simt::blockY(), begin + i);
-            const double value = component(key, at, keys.dim, begin + i, none);
-            const double free = rotation.positions == nullptr
-                                    ? value
-                                    : component(key, at, keys.dim, begin + i, rotation);
-            sum += value;
-            unitSum += value / norms[i];
-            freeSum += free;
-            freeUnitSum += free * rotation.scaling / norms[i];
         }
-        out[layout.keys() + at] = sum;
-        out[layout.units() + at] = unitSum;
-        out[layout.freeKeys() + at] = freeSum;
-        out[layout.freeUnits() + at] = freeUnitSum;
+        if (usual) {
+            ECOKV_UNROLL
+            for (int part = 0; part < Shape::kParts; ++part) {
+                float key[8], free[8];
+                reader.values(part, rotation, key, free);
+                sums.add(key, free, 1.0F / length, part);
+            }
+        }
     }
-    if (simt::thread() == 0) {
-        double sum = 0, squares = 0, nonZero = 0;
-        for (int i = 0; i < count; ++i) {
-            sum += norms[i];
-            squares += norms[i] * norms[i];
-            nonZero += norms[i] > 0 ? 1.0 : 0.0;
+
+    const SumLayout layout{keys.dim, Shape::kRotated};
+    double* out = partial + (static_cast<std::int64_t>(simt::blockY()) * blocks + simt::blockX()) *
+                                layout.columns();
+    ECOKV_UNROLL
+    for (int vector = 0; vector < Shape::kVectors; ++vector) {
+        simt::sync(); // the slab of the vector before has been read
+        ECOKV_UNROLL
+        for (int part = 0; part < Shape::kParts; ++part) {
+            ECOKV_UNROLL
+            for (int i = 0; i < 8; ++i) {
+                const float sum = Shape::joinRows(sums.value[vector][part][i]);
+                if (simt::lane() < Shape::kLanes) {
+                    slab[simt::warp()][Shape::column(part) + i] = sum;
+                }
+            }
         }
-        out[layout.norms()] = sum;
-        out[layout.norms() + 1] = squares;
-        out[layout.norms() + 2] = nonZero;
+        simt::sync();
+        for (int at = simt::thread(); at < keys.dim; at += simt::threads()) {
+            double sum = 0;
+            for (int warp = 0; warp < kStatisticsWarps; ++warp) {
+                sum += static_cast<double>(slab[warp][at]);
+            }
+            if (anyExtreme != 0) {
+                sum += extremeRows(keys, rotation, begin, norms, vector, at);
+            }
+            out[vector * keys.dim + at] = sum;
+        }
+    }
+
+    float length = norms[simt::thread()];
+    length = length < 0 ? -length : length;
+    double lengths[3] = {static_cast<double>(length),
+                         static_cast<double>(length) * static_cast<double>(length),
+                         length > 0 ? 1.0 : 0.0};
+    blockReduceAll<Sum>(lengths);
+    if (simt::thread() == 0) {
+        ECOKV_UNROLL
+        for (int i = 0; i < 3; ++i) {
+            out[layout.norms() + i] = lengths[i];
+        }
     }
 }
 
-/// Adds the blocks of a head in order. `totals` [kvHead, sumColumns(dim)]: the vectors as means.
-/// `summary` [kvHead, 5]: sum |k|, sum |k|^2, non-zero keys, |kbar|^2, |mu|^2. Grid (1, kvHeads).
-ECOKV_GLOBAL void totalSums(const double* partial, int blocks, int dim, std::int64_t tokens,
-                            double* totals, double* summary) {
-    const SumLayout layout{dim};
-    const int columns = sumColumns(dim);
+/// Adds the blocks of a head in a fixed order. `totals` [kvHead, columns]: vectors as means.
+/// Grid (columns / kTotalColumns, kvHeads).
+ECOKV_GLOBAL void totalSums(const double* partial, int blocks, SumLayout layout,
+                            std::int64_t tokens, double* totals) {
+    ECOKV_SHARED double slab[kStatisticsWarps][kTotalColumns];
+    const int column = simt::blockX() * kTotalColumns + simt::lane();
     const std::int64_t head = simt::blockY();
-    double centroid = 0, direction = 0;
-    for (int at = simt::thread(); at < columns; at += simt::threads()) {
-        double sum = 0;
-        for (int block = 0; block < blocks; ++block) {
-            sum += partial[(head * blocks + block) * columns + at];
-        }
-        const bool vector = at < layout.norms();
-        const double value = vector ? sum / static_cast<double>(tokens) : sum;
-        totals[head * columns + at] = value;
-        centroid += at < layout.units() ? value * value : 0.0;
-        direction += at >= layout.units() && at < layout.freeKeys() ? value * value : 0.0;
-        if (!vector) {
-            summary[head * 5 + at - layout.norms()] = value;
-        }
+    const int columns = layout.columns();
+    double sum = 0;
+    for (int block = simt::warp(); column < columns && block < blocks; block += kStatisticsWarps) {
+        sum += partial[(head * blocks + block) * columns + column];
     }
-    centroid = blockReduce<Sum>(centroid);
-    direction = blockReduce<Sum>(direction);
-    if (simt::thread() == 0) {
-        summary[head * 5 + 3] = centroid;
-        summary[head * 5 + 4] = direction;
+    slab[simt::warp()][simt::lane()] = sum;
+    simt::sync();
+    if (simt::warp() == 0 && column < columns) {
+        double total = 0;
+        for (int warp = 0; warp < kStatisticsWarps; ++warp) {
+            total += slab[warp][simt::lane()];
+        }
+        totals[head * columns + column] =
+            column < layout.norms() ? total / static_cast<double>(tokens) : total;
     }
 }
 
-/// One warp per token: c_i, e_i, |k_i| [kvHead, token]. Grid (tokens / warps per block, kvHeads).
-template <class T>
-ECOKV_GLOBAL void measureKeys(Rows<T> keys, DeviceRotation rotation, const double* totals,
-                              float* cosine, float* euclid, float* norm) {
-    const int warps = simt::threads() / simt::kWarp;
-    const std::int64_t token = static_cast<std::int64_t>(simt::blockX()) * warps + simt::warp();
-    if (token >= keys.rows) {
-        return; // whole warps leave together; no barrier of the block follows
+/// `summary` [kvHead, 5]: sum |k|, sum |k|^2, non-zero keys, |kbar|^2, |mu|^2 of keys as given.
+ECOKV_DEVICE void summarise(const double* totals, const SumLayout& layout, double* summary) {
+    double squares[2] = {0, 0};
+    for (int at = simt::thread(); at < layout.dim; at += simt::threads()) {
+        squares[0] += totals[at] * totals[at];
+        squares[1] += totals[layout.dim + at] * totals[layout.dim + at];
     }
-    const SumLayout layout{keys.dim};
-    const double* means = totals + simt::blockY() * sumColumns(keys.dim);
+    blockReduceAll<Sum>(squares);
+    if (simt::thread() == 0) {
+        ECOKV_UNROLL
+        for (int i = 0; i < 3; ++i) {
+            summary[i] = totals[layout.norms() + i];
+        }
+        summary[3] = squares[0];
+        summary[4] = squares[1];
+    }
+}
+
+/// A lane's share of the centroid, split so that near keys subtract exactly, and of the direction.
+template <class Shape> struct LaneMeans {
+    float high[Shape::kParts][8], low[Shape::kParts][8], direction[Shape::kParts][8];
+
+    ECOKV_DEVICE LaneMeans(const double* totals, const SumLayout& layout) {
+        ECOKV_UNROLL
+        for (int part = 0; part < Shape::kParts; ++part) {
+            ECOKV_UNROLL
+            for (int i = 0; i < 8; ++i) {
+                const int at = Shape::column(part) + i;
+                const double centre = at < layout.dim ? totals[layout.centroid() + at] : 0.0;
+                high[part][i] = static_cast<float>(centre);
+                low[part][i] = static_cast<float>(centre - static_cast<double>(high[part][i]));
+                direction[part][i] =
+                    at < layout.dim ? static_cast<float>(totals[layout.direction() + at]) : 0.0F;
+            }
+        }
+    }
+};
+
+struct Measured {
+    float cosine, distance;
+};
+
+/// One row in fp64 by one thread.
+template <class T>
+ECOKV_DEVICE Measured preciseMeasure(const Rows<T>& keys, const DeviceRotation& rotation,
+                                     std::int64_t token, const double* totals,
+                                     const SumLayout& layout) {
     const T* key = keys.row(simt::blockY(), token);
-    const double length = warpNorm(key, keys.dim);
+    const double length = preciseNorm(key, keys.dim);
     double along = 0, squared = 0;
-    for (int at = simt::lane(); at < keys.dim; at += simt::kWarp) {
-        const double value =
-            length > 0 ? component(key, at, keys.dim, token, rotation) : 0.0; // a damaged row is 0
-        const double offset = value - means[layout.freeKeys() + at];
-        along += value * rotation.scaling * means[layout.freeUnits() + at];
+    for (int at = 0; at < keys.dim; ++at) {
+        const double value = length > 0 ? turned(key, at, keys.dim, token, rotation) : 0.0;
+        const double offset = value - totals[layout.centroid() + at];
+        along += value * totals[layout.direction() + at];
         squared += offset * offset;
     }
-    along = warpReduce<Sum>(along);
-    squared = warpReduce<Sum>(squared);
-    if (simt::lane() == 0) {
-        const std::int64_t out = simt::blockY() * keys.rows + token;
-        cosine[out] = static_cast<float>(length > 0 ? along / length : 0.0);
-        euclid[out] = saturated(sqrt(squared));
-        norm[out] = saturated(length);
+    return {static_cast<float>(length > 0 ? along / length : 0.0),
+            saturated(sqrt(squared) / rotation.scaling)};
+}
+
+/// c_i and e_i [kvHead, token] from `norm`, `summary` from block 0. Grid (blocks, kvHeads).
+template <class Shape, class T>
+ECOKV_GLOBAL void measureKeys(Rows<T> keys, DeviceRotation rotation, const double* allTotals,
+                              const float* norm, float* cosine, float* euclid, double* summary) {
+    const SumLayout layout{keys.dim, Shape::kRotated};
+    const double* totals = allTotals + simt::blockY() * layout.columns();
+    if (simt::blockX() == 0) {
+        summarise(totals, layout, summary + simt::blockY() * 5);
+    }
+    const LaneMeans<Shape> means(totals, layout);
+    const std::int64_t begin = static_cast<std::int64_t>(simt::blockX()) * kTokensPerBlock;
+    KeyReader<Shape, T> reader(keys, begin, kTokensPerBlock);
+    for (; reader.more(); reader.advance()) {
+        const std::int64_t out = simt::blockY() * keys.rows + reader.token();
+        const float length = reader.valid() ? norm[out] : 0.0F;
+        float along = 0, squared = 0;
+        ECOKV_UNROLL
+        for (int part = 0; part < Shape::kParts; ++part) {
+            float key[8], free[8];
+            reader.values(part, rotation, key, free);
+            ECOKV_UNROLL
+            for (int i = 0; i < 8; ++i) {
+                const float value = length > 0 ? free[i] : 0.0F; // a damaged row is 0
+                const float offset = (value - means.high[part][i]) - means.low[part][i];
+                along += value * means.direction[part][i];
+                squared += offset * offset;
+            }
+        }
+        along = Shape::joinLanes(along);
+        squared = Shape::joinLanes(squared);
+        if (!reader.valid() || !reader.firstLane()) {
+            continue;
+        }
+        Measured result{length > 0 ? along / length : 0.0F,
+                        saturated(static_cast<double>(sqrtf(squared)) / rotation.scaling)};
+        const bool extreme =
+            length * length > kLargestSquare || (length > 0 && length * length < kSmallestSquare);
+        if (extreme || !isFinite(squared)) {
+            result = preciseMeasure(keys, rotation, reader.token(), totals, layout);
+        }
+        cosine[out] = result.cosine;
+        euclid[out] = result.distance;
     }
 }
 

@@ -6,6 +6,16 @@
 
 namespace ecokv::kernels::cuda {
 
+namespace {
+
+/// The GPU that `memory` lies on.
+int deviceOf(const void* memory) {
+    cudaPointerAttributes attributes{};
+    return failed(cudaPointerGetAttributes(&attributes, memory)) ? 0 : attributes.device;
+}
+
+} // namespace
+
 Status keyStatistics(const KeyStatisticsInput& input, const KeyStatisticsOutput& output,
                      Stream stream) {
     CudaRuntime runtime(input.keys.device.index, stream);
@@ -19,14 +29,13 @@ Status windowImportance(const WindowImportanceInput& input, float* importance, S
 
 Status compositeScore(const CompositeScoreInput& input, const CompositeScoreParams& params,
                       const CompositeScoreOutput& output, Stream stream) {
-    CudaRuntime runtime(0, stream);
+    CudaRuntime runtime(deviceOf(input.attention), stream);
     return compositeScoreSteps(runtime, input, params, output);
 }
 
-Status compactRows(const TensorView& rows, const std::int32_t* kept, std::int64_t count,
-                   Stream stream) {
-    CudaRuntime runtime(rows.device.index, stream);
-    return compactRowsSteps(runtime, rows, kept, count);
+Status compactHeads(std::span<const RowsToCompact> heads, Stream stream) {
+    CudaRuntime runtime(heads.empty() ? 0 : heads.front().rows.device.index, stream);
+    return compactHeadsSteps(runtime, heads);
 }
 
 Status topK(const float* scores, std::int64_t count, std::int64_t k, std::int32_t* kept) {

@@ -34,7 +34,7 @@ Status topK(const float*, std::int64_t, std::int64_t, std::int32_t*) {
     return Status::CudaNotBuilt;
 }
 
-Status compactRows(const TensorView&, const std::int32_t*, std::int64_t, Stream) {
+Status compactHeads(std::span<const RowsToCompact>, Stream) {
     return Status::CudaNotBuilt;
 }
 

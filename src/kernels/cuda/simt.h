@@ -9,10 +9,11 @@
 
 #if defined(__CUDACC__)
 
-#define ECOKV_GLOBAL __global__
+#define ECOKV_GLOBAL static __global__ // registered with the CUDA runtime of its own binary
 #define ECOKV_DEVICE __device__ __forceinline__
 #define ECOKV_HOST_DEVICE __host__ __device__ inline
 #define ECOKV_SHARED __shared__
+#define ECOKV_UNROLL _Pragma("unroll") // so that arrays indexed by the loop stay in registers
 
 namespace ecokv::kernels::simt {
 
@@ -36,6 +37,26 @@ ECOKV_DEVICE void sync() {
 ECOKV_DEVICE double exchange(double value, int mask) {
     return __shfl_xor_sync(0xffffffffU, value, mask);
 }
+ECOKV_DEVICE float exchange(float value, int mask) {
+    return __shfl_xor_sync(0xffffffffU, value, mask);
+}
+
+/// Adds 1 to `counter`; returns what it was.
+ECOKV_DEVICE int take(int* counter) {
+    return atomicAdd(counter, 1);
+}
+/// Tells other blocks that everything this block did before its last barrier is done.
+ECOKV_DEVICE void publish(int* flag) {
+    __threadfence();
+    atomicExch(flag, 1);
+}
+/// Waits for publish(); only for blocks that took their number earlier.
+ECOKV_DEVICE void await(int* flag) {
+    while (atomicAdd(flag, 0) == 0) {
+        __nanosleep(20);
+    }
+    __threadfence();
+}
 
 } // namespace ecokv::kernels::simt
 
@@ -46,6 +67,7 @@ ECOKV_DEVICE double exchange(double value, int mask) {
 #define ECOKV_GLOBAL inline
 #define ECOKV_DEVICE inline
 #define ECOKV_HOST_DEVICE inline
+#define ECOKV_UNROLL
 #define ECOKV_SHARED static // blocks run one after the other on one host thread
 
 #endif

@@ -1,35 +1,20 @@
 #pragma once
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Device side of windowImportance: logits of the window rows, their softmax denominators, the mean
-// over rows. Dot products are summed in fp64 and scaled before they are stored (field case F023).
+// Device side of windowImportance for any rows: logits of the window rows, their softmax
+// denominators, the mean over rows. Dot products are summed in fp64 and scaled before they are
+// stored (field case F023). Half-precision rows usually take window_tiles_kernels.h.
 
 #include "kernels/cuda/block_reduce.h"
-#include "kernels/cuda/element.h"
+#include "kernels/cuda/window_rows.h"
 
 namespace ecokv::kernels::cuda {
 
 inline constexpr int kImportanceThreads = 128;
 
-/// Window rows of the query heads that share a KV head. Device memory.
-template <class T> struct Window {
-    Rows<T> queries;               ///< [head, window, dim]
-    const std::int64_t* positions; ///< [window]
-    int group;                     ///< query heads per KV head
-
-    ECOKV_DEVICE std::int64_t count() const { return queries.rows * group; }
-    ECOKV_DEVICE const T* row(int kvHead, std::int64_t index) const {
-        return queries.row(static_cast<std::int64_t>(kvHead) * group + index / queries.rows,
-                           index % queries.rows);
-    }
-    ECOKV_DEVICE std::int64_t position(std::int64_t index) const {
-        return positions[index % queries.rows];
-    }
-};
-
 /// One warp per key. `logits` [kvHead, group * window, token] f32; a hidden key gets -inf.
 template <class Q, class K>
-ECOKV_GLOBAL void windowLogits(Window<Q> window, Rows<K> keys, const std::int64_t* keyPositions,
-                               double scale, float* logits) {
+ECOKV_GLOBAL void windowLogits(Window<Q> window, Rows<K> keys, Positions keyPositions, double scale,
+                               float* logits) {
     const int warps = simt::threads() / simt::kWarp;
     const std::int64_t token = static_cast<std::int64_t>(simt::blockX()) * warps + simt::warp();
     if (token >= keys.rows) {
@@ -45,7 +30,7 @@ ECOKV_GLOBAL void windowLogits(Window<Q> window, Rows<K> keys, const std::int64_
         }
         dot = warpReduce<Sum>(dot) * scale;
         if (simt::lane() == 0) {
-            const bool visible = keyPositions[token] <= window.position(row) && isFinite(dot);
+            const bool visible = keyPositions.at(token) <= window.position(row) && isFinite(dot);
             logits[(simt::blockY() * rows + row) * keys.rows + token] =
                 visible ? static_cast<float>(dot) : -HUGE_VALF;
         }
