@@ -59,10 +59,8 @@ at::Tensor eagerGather(const at::Tensor& rows, const at::Tensor& kept) {
     return rows.gather(2, kept.unsqueeze(-1).expand({-1, -1, -1, rows.size(3)}));
 }
 
-std::pair<at::Tensor, at::Tensor> eagerLayer(const at::Tensor& queries, const at::Tensor& keys,
-                                             const at::Tensor& values, std::int64_t budget) {
-    const std::int64_t window = queries.size(2);
-    const std::int64_t past = keys.size(2) - window;
+at::Tensor eagerScore(const at::Tensor& queries, const at::Tensor& keys, const at::Tensor& values) {
+    const std::int64_t past = keys.size(2) - queries.size(2);
     const at::Tensor attention =
         at::avg_pool1d(eagerImportance(queries, keys).slice(2, 0, past), 5, 1, 2);
     const at::Tensor valueNorm = minmax(values.slice(2, 0, past).norm(2, {-1}));
@@ -73,7 +71,14 @@ std::pair<at::Tensor, at::Tensor> eagerLayer(const at::Tensor& queries, const at
     const at::Tensor scaled =
         diversity * (importance.mean(-1, true) / (diversity.mean(-1, true) + 1e-6));
     const at::Tensor share = statistics.redundancy.select(-1, 0).unsqueeze(-1);
-    const at::Tensor score = (1 - share) * importance + share * scaled;
+    return (1 - share) * importance + share * scaled;
+}
+
+std::pair<at::Tensor, at::Tensor> eagerLayer(const at::Tensor& queries, const at::Tensor& keys,
+                                             const at::Tensor& values, std::int64_t budget) {
+    const std::int64_t window = queries.size(2);
+    const std::int64_t past = keys.size(2) - window;
+    const at::Tensor score = eagerScore(queries, keys, values);
     const at::Tensor kept = std::get<1>(score.topk(budget - window, -1));
     const auto compact = [&](const at::Tensor& rows) {
         return at::cat({eagerGather(rows.slice(2, 0, past), kept), rows.slice(2, past)}, 2);

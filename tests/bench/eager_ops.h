@@ -20,6 +20,8 @@ EagerStatistics eagerStatistics(const at::Tensor& keys);
 at::Tensor eagerImportance(const at::Tensor& queries, const at::Tensor& keys);
 /// Rows `kept` [1, kvHead, k] of keys or values.
 at::Tensor eagerGather(const at::Tensor& rows, const at::Tensor& kept);
+/// MixKV's score of the tokens before the window, [1, kvHead, token].
+at::Tensor eagerScore(const at::Tensor& queries, const at::Tensor& keys, const at::Tensor& values);
 /// A MixKV-style layer: scores, top-k, compaction of keys and values to `budget` tokens.
 std::pair<at::Tensor, at::Tensor> eagerLayer(const at::Tensor& queries, const at::Tensor& keys,
                                              const at::Tensor& values, std::int64_t budget);

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <ctime>
 #include <fstream>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -23,11 +24,13 @@ double nowMs() {
     return 1e3 * static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_nsec);
 }
 
-double milliseconds(const Side& side, int round) {
+double hostMilliseconds(const Side& side, int round) {
     const double start = nowMs();
     side(round);
     return nowMs() - start;
 }
+
+Stopwatch g_stopwatch = hostMilliseconds;
 
 double quantile(std::vector<double> values, double share) {
     std::sort(values.begin(), values.end());
@@ -51,6 +54,19 @@ void measureProcessorTime() {
     g_processorTime = true;
 }
 
+void measureWith(Stopwatch stopwatch) {
+    g_stopwatch = std::move(stopwatch);
+}
+
+Times timeRepeats(int repeats, const Side& side) {
+    g_stopwatch(side, 0);
+    std::vector<double> times;
+    for (int round = 1; round <= repeats; ++round) {
+        times.push_back(g_stopwatch(side, round));
+    }
+    return {quantile(times, 0.5), quantile(times, 0.9)};
+}
+
 PairedTime timePairs(int pairs, const Side& ours, const Side& reference, const Side& reset) {
     std::vector<double> own;
     std::vector<double> other;
@@ -59,7 +75,7 @@ PairedTime timePairs(int pairs, const Side& ours, const Side& reference, const S
         if (reset) {
             reset(round);
         }
-        return milliseconds(side, round);
+        return g_stopwatch(side, round);
     };
     timed(ours, 0);
     timed(reference, 0);

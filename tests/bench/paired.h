@@ -11,6 +11,9 @@ namespace ecokv::bench {
 /// One side of a pair; `round` picks the input copy, so that no side finds its input in a cache.
 using Side = std::function<void(int round)>;
 
+/// How long one call of a side takes, in ms.
+using Stopwatch = std::function<double(const Side& side, int round)>;
+
 struct PairedTime {
     double oursMs = 0;      ///< median
     double referenceMs = 0; ///< median
@@ -21,6 +24,16 @@ struct PairedTime {
 /// From now on times are processor time of the process instead of wall clock. With one thread that
 /// gives usable ratios on a machine that is busy with other work.
 void measureProcessorTime();
+
+/// From now on times come from `stopwatch`: device time, say.
+void measureWith(Stopwatch stopwatch);
+
+struct Times {
+    double medianMs = 0;
+    double worstMs = 0; ///< highest of the lower 90 %
+};
+/// `repeats` calls of one side after one untimed call.
+Times timeRepeats(int repeats, const Side& side);
 
 /// Runs `pairs` (at least 7) alternating pairs after one untimed call of each side. `reset` runs
 /// untimed before each side.
