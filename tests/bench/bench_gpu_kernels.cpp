@@ -12,6 +12,7 @@
 #include <ATen/Context.h>
 #include <c10/core/InferenceMode.h>
 
+#include <cmath>
 #include <cstdio>
 #include <span>
 #include <stdexcept>
@@ -226,27 +227,36 @@ void runTopK(std::int64_t tokens) {
     std::fflush(stdout);
 }
 
-/// G5: every second row (at random) of all heads' keys and values moves to the front, in place.
+/// Rows of all heads' keys and values of one copy.
+std::vector<RowsToCompact> headsOf(const GpuLayer& layer, int round,
+                                   std::span<const std::int32_t> kept) {
+    std::vector<RowsToCompact> heads;
+    for (const at::Tensor* part : {&layer.key(round), &layer.value(round)}) {
+        for (std::int64_t head = 0; head < kGpuHeads; ++head) {
+            heads.push_back({bf16View(*part)[head], kept});
+        }
+    }
+    return heads;
+}
+
+/// Half of the tokens at random, ascending i64.
+at::Tensor randomHalf(std::int64_t tokens) {
+    return std::get<0>(at::randperm(tokens).slice(0, 0, tokens / 2).sort());
+}
+
+/// G5: half of the rows of all heads' keys and values moves to the front, in place.
 void runCompaction(GpuLayer& layer, double copyRate) {
     const std::int64_t count = layer.tokens / 2;
-    const at::Tensor order = std::get<0>(at::randperm(layer.tokens).slice(0, 0, count).sort());
+    const at::Tensor order = randomHalf(layer.tokens);
     const at::Tensor kept = order.to(at::kInt).contiguous();
     const std::span rows(kept.data_ptr<std::int32_t>(), static_cast<std::size_t>(count));
-    const auto headsOf = [&](int round) {
-        std::vector<RowsToCompact> heads;
-        for (const at::Tensor* part : {&layer.key(round), &layer.value(round)}) {
-            for (std::int64_t head = 0; head < kGpuHeads; ++head) {
-                heads.push_back({bf16View(*part)[head], rows});
-            }
-        }
-        return heads;
-    };
     const at::Tensor wanted = layer.key(0).index_select(2, order.to(at::kCUDA));
-    require(compactHeads(headsOf(0), Backend::Cuda) == Status::Ok, "compaction");
+    require(compactHeads(headsOf(layer, 0, rows), Backend::Cuda) == Status::Ok, "compaction");
     require(at::equal(layer.key(0).slice(2, 0, count), wanted), "compaction");
     const double bytes = 2 * layer.keyBytes(); // half of K and V read, as much written
     measureWith(queuedMilliseconds);
-    const Times queued = timeRepeats(kRepeats, [&](int round) { queueCompaction(headsOf(round)); });
+    const Times queued =
+        timeRepeats(kRepeats, [&](int round) { queueCompaction(headsOf(layer, round, rows)); });
     printShare("G5",
                fmt::format("compaction of K and V, 8 x {} rows to half, in place, of copy rate",
                            layer.tokens),
@@ -254,15 +264,37 @@ void runCompaction(GpuLayer& layer, double copyRate) {
     measureWith(wallMilliseconds);
     printTime(
         "G5", "the same through the launcher, wall clock",
-        timeRepeats(kRepeats, [&](int round) { compactHeads(headsOf(round), Backend::Cuda); }), 0);
+        timeRepeats(kRepeats,
+                    [&](int round) { compactHeads(headsOf(layer, round, rows), Backend::Cuda); }),
+        0);
+}
+
+/// Every kernel twice on 32768 tokens, for a profiler.
+void runOnce() {
+    GpuLayer layer(32768, 2);
+    ScoredLayer to(layer.tokens, at::kCUDA);
+    const Frequencies rope(kGpuDim, layer.positions);
+    for (int round = 0; round < 2; ++round) {
+        layer.score(round, to);
+        KeyStatisticsInput input = layer.statisticsInput(layer.key(round));
+        input.rotation = &rope.rotation;
+        queueKeyStatistics(input, layer.statisticsOutput(to));
+    }
+    const at::Tensor kept = randomHalf(layer.tokens).to(at::kInt).contiguous();
+    const std::span rows(kept.data_ptr<std::int32_t>(), static_cast<std::size_t>(kept.numel()));
+    require(compactHeads(headsOf(layer, 0, rows), Backend::Cuda) == Status::Ok, "compaction");
 }
 
 } // namespace
 
-int run() {
+int run(bool once) {
     const c10::InferenceMode inference;
     model::prepareDevice({DeviceKind::Cuda, 0});
     at::manual_seed(1);
+    if (once) {
+        runOnce();
+        return 0;
+    }
     const double copyRate = copyGigabytesPerSecond();
     fmt::print(
         "{}; copy {:.0f} GB/s read plus written; keys 8 heads x tokens x 128 bf16, 32 window rows "
@@ -284,9 +316,15 @@ int run() {
 
 } // namespace ecokv::bench
 
-int main() {
+int main(int argc, char** argv) {
+    const std::string argument = argc > 1 ? argv[1] : "";
+    if (!argument.empty() && argument != "--once") {
+        fmt::print("usage: bench_gpu_kernels [--once]\n"
+                   "  --once  runs every kernel a few times, for a profiler\n");
+        return argument == "--help" ? 0 : 2;
+    }
     try {
-        return ecokv::bench::run();
+        return ecokv::bench::run(argument == "--once");
     } catch (const std::exception& error) {
         fmt::print(stderr, "bench_gpu_kernels: {}\n", error.what());
         return 1;
