@@ -7,6 +7,7 @@
 #include "kernels/compact_rows.h"
 #include "kernels/composite_score.h"
 #include "kernels/device_memory.h"
+#include "kernels/key_moments.h"
 #include "kernels/key_statistics.h"
 #include "kernels/participation_ratio.h"
 #include "kernels/top_k.h"
@@ -21,6 +22,8 @@ Status compositeScore(const CompositeScoreInput& input, const CompositeScorePara
                       const CompositeScoreOutput& output);
 Status topK(const float* scores, std::int64_t count, std::int64_t k, std::int32_t* kept);
 Status compactRows(const TensorView& rows, const std::int32_t* kept, std::int64_t count);
+/// `output` is sized and zeroed.
+Status keyMoments(const TensorView& keys, const KeyMomentsPlan& plan, KeyMomentsOutput& output);
 Status participationRatio(const TensorView& keys, double* ratio);
 } // namespace reference
 
@@ -31,6 +34,8 @@ Status compositeScore(const CompositeScoreInput& input, const CompositeScorePara
                       const CompositeScoreOutput& output);
 Status topK(const float* scores, std::int64_t count, std::int64_t k, std::int32_t* kept);
 Status compactRows(const TensorView& rows, const std::int32_t* kept, std::int64_t count);
+/// `output` is sized and zeroed.
+Status keyMoments(const TensorView& keys, const KeyMomentsPlan& plan, KeyMomentsOutput& output);
 Status participationRatio(const TensorView& keys, double* ratio);
 } // namespace cpu
 

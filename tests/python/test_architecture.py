@@ -36,6 +36,7 @@ LIBRARIES = {
     "QCustomPlot": (re.compile(r"^qcustomplot"), ("ui/plots/",)),
     "Torch": (re.compile(r"^(ATen|c10|torch|caffe2)/"), ("src/model/",)),
     "HDF5": (re.compile(r"^(hdf5|H5|H5\w+public)"), ("src/trace/",)),
+    "Eigen": (re.compile(r"^(unsupported/)?Eigen/"), ("src/policy/",)),
     "CUDA": (re.compile(r"^(cuda|cub|cooperative_groups|thrust|nvtx)"), ("src/kernels/", "src/cache/")),
 }
 HARD_STOP_LINES = 800

@@ -4,8 +4,8 @@
 #include "kernels/backends.h"
 #include "kernels/cpu/key_blocks.h"
 #include "kernels/cpu/parallel.h"
+#include "kernels/cpu/rotation_table.h"
 #include "kernels/head_statistics.h"
-#include "kernels/rotation.h"
 #include "kernels/row_access.h"
 
 #include <algorithm>
@@ -17,29 +17,6 @@ namespace {
 
 constexpr std::int64_t kBlock = 512;
 constexpr std::int64_t kGroupBytes = 2 << 20;
-
-/// Tables of cosines and sines for geometry pre; empty for post.
-class RotationTable {
-public:
-    RotationTable(const Rotation* rotation, std::int64_t tokens, std::int64_t dim)
-        : m_cosines(rotation ? tokens * (dim / 2) : 0), m_sines(rotation ? tokens * (dim / 2) : 0) {
-        if (rotation == nullptr) {
-            return;
-        }
-        const std::int64_t pairs = dim / 2;
-        parallelFor(tokens, 16 * tokens * dim, [&](std::int64_t token, int) {
-            rotationRow(*rotation, token, pairs, m_cosines.slot(token, pairs),
-                        m_sines.slot(token, pairs));
-        });
-    }
-
-    const float* cosines() const { return m_cosines.data(); }
-    const float* sines() const { return m_sines.data(); }
-
-private:
-    Scratch<float> m_cosines;
-    Scratch<float> m_sines;
-};
 
 /// A row widened to fp64, zeros if it is not finite, un-rotated if the block asks for it.
 std::vector<double> wideRow(const KeyBlock& block, std::int64_t token, bool turned) {

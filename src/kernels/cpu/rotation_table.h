@@ -1,0 +1,36 @@
+#pragma once
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Internal: cosines and sines of every token of a layer, [token, dim / 2] each, for geometry pre;
+// made once and shared by all heads (or layers).
+
+#include "kernels/cpu/parallel.h"
+#include "kernels/cpu/row_source.h"
+#include "kernels/rotation.h"
+
+namespace ecokv::kernels::cpu {
+
+/// Empty without a rotation.
+class RotationTable {
+public:
+    RotationTable() : RotationTable(nullptr, 0, 0) {}
+    RotationTable(const Rotation* rotation, std::int64_t tokens, std::int64_t dim)
+        : m_cosines(rotation ? tokens * (dim / 2) : 0), m_sines(rotation ? tokens * (dim / 2) : 0) {
+        if (rotation == nullptr) {
+            return;
+        }
+        const std::int64_t pairs = dim / 2;
+        parallelFor(tokens, 16 * tokens * dim, [&](std::int64_t token, int) {
+            rotationRow(*rotation, token, pairs, m_cosines.slot(token, pairs),
+                        m_sines.slot(token, pairs));
+        });
+    }
+
+    const float* cosines() const { return m_cosines.data(); }
+    const float* sines() const { return m_sines.data(); }
+
+private:
+    Scratch<float> m_cosines;
+    Scratch<float> m_sines;
+};
+
+} // namespace ecokv::kernels::cpu
