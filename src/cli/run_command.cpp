@@ -40,7 +40,7 @@ struct RunOptions {
     std::string device = "auto", dtype = "auto";
     policy::PolicyGrid compare;
     std::filesystem::path csv;
-    bool json = false, plain = false, noOrientation = false, noValues = false;
+    bool json = false, plain = false, noOrientation = false, noValues = false, noGeometry = false;
 };
 
 void addPromptOptions(CLI::App& run, RunOptions& o) {
@@ -86,6 +86,8 @@ void addMachineOptions(CLI::App& run, RunOptions& o) {
     run.add_option("--record-window", o.config.recordWindow, "Query rows the trace records")
         ->capture_default_str();
     run.add_flag("--no-values", o.noValues, "Leave the values out of the trace");
+    run.add_flag("--no-geometry", o.noGeometry,
+                 "Leave spectra and the geometry of image, text and un-rotated keys out of it");
     run.add_flag("--compact", o.config.compactTrace, "Compress the trace (shuffle + deflate)");
     run.add_flag("--with-full", o.config.compareFull, "Also answer from the full cache");
     run.add_flag("--json", o.json, "One JSON object on stdout, everything else on stderr");
@@ -122,6 +124,7 @@ session::RunConfig finishConfig(const CLI::App& run, const RunOptions& o) {
     config.applyTemplate = !o.plain;
     config.applyOrientation = !o.noOrientation;
     config.recordValues = !o.noValues;
+    config.recordGeometry = !o.noGeometry;
     config.device = session::parseDeviceChoice(o.device);
     config.dtype = session::parseDTypeChoice(o.dtype);
     if (run.count("--trace") > 0 && config.trace.empty()) {

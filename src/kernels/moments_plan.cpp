@@ -10,7 +10,6 @@ namespace ecokv::kernels {
 namespace {
 
 constexpr std::int64_t kBlock = 512;
-constexpr std::int64_t kMostBlocks = 8; ///< per group; bounds the memory of scatter matrices
 
 Status checkSetup(const KeyMomentsSetup& setup) {
     const bool sizes = setup.tokens >= 0 && setup.dim >= 0;
@@ -46,10 +45,8 @@ KeyMomentsPlan::Data::Data(const KeyMomentsSetup& setup)
             }
         }
         const std::int64_t count = static_cast<std::int64_t>(tokenOfRow.size()) - begin;
-        const std::int64_t parts = std::min((count + kBlock - 1) / kBlock, kMostBlocks);
-        for (std::int64_t part = 0; part < parts; ++part) {
-            blocks.push_back(
-                {group, begin + part * count / parts, begin + (part + 1) * count / parts});
+        for (std::int64_t first = 0; first < count; first += kBlock) {
+            blocks.push_back({group, begin + first, begin + std::min(first + kBlock, count)});
         }
     }
     if (setup.rotation == nullptr) {

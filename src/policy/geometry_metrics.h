@@ -32,10 +32,10 @@ inline constexpr std::array kGeometryQuantities{
 std::string geometryName(const std::string& quantity, bool pre, KeySet keys);
 const SubsetGeometry& subsetOf(const HeadGeometry& head, KeySet keys);
 
-/// name -> [kvHead]. Image and text tokens are named only where a head has both; lengths do not
-/// change with the rotation, so there is no mean_key_norm_pre.
+/// name -> [kvHead]. Image and text tokens are named only where the prompt has both; lengths do
+/// not change with the rotation, so there is no mean_key_norm_pre.
 std::map<std::string, std::vector<float>> geometryMetrics(const LayerGeometry& layer);
-/// "spectrum" and "spectrum_pre" -> [kvHead, dim], of all tokens; what was not computed is left
+/// "spectrum" and "spectrum_pre" -> [kvHead, dim], of the candidates; what was not computed is left
 /// out.
 std::map<std::string, std::vector<float>> geometrySpectra(const LayerGeometry& layer);
 

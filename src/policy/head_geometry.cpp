@@ -13,13 +13,20 @@ namespace ecokv::policy {
 
 namespace {
 
-constexpr int kText = 0, kImage = 1, kGroups = 2;
+/// Tokens are summed in four groups, from which every set of keys is put together.
+constexpr int kText = 0, kImage = 1, kProtectedText = 2, kProtectedImage = 3, kGroups = 4;
 
-std::vector<std::uint8_t> groupsOf(std::span<const std::uint8_t> kinds) {
-    std::vector<std::uint8_t> groups(kinds.size());
-    std::transform(kinds.begin(), kinds.end(), groups.begin(), [](std::uint8_t kind) {
-        return static_cast<std::uint8_t>(kind == kImageKind ? kImage : kText);
-    });
+std::vector<std::uint8_t> groupsOf(const GeometrySetup& setup) {
+    const TokenRange candidates = setup.candidates.value_or(TokenRange{0, setup.tokens});
+    std::vector<std::uint8_t> groups(setup.kinds.empty() ? static_cast<std::size_t>(setup.tokens)
+                                                         : setup.kinds.size());
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+        const auto token = static_cast<std::int64_t>(i);
+        const bool isCandidate = token >= candidates.first && token < candidates.end();
+        const bool isImage = !setup.kinds.empty() && setup.kinds[i] == kImageKind;
+        groups[i] = static_cast<std::uint8_t>((isImage ? kImage : kText) +
+                                              (isCandidate ? 0 : kProtectedText));
+    }
     return groups;
 }
 
@@ -70,10 +77,10 @@ std::vector<HeadGeometry> headsOf(const std::vector<kernels::KeyMoments>& moment
     std::vector<HeadGeometry> heads;
     for (std::size_t at = 0; at < moments.size(); at += kGroups) {
         const kernels::KeyMoments* groups = moments.data() + at;
-        const kernels::KeyMoments whole = kernels::merged(groups[kText], groups[kImage]);
-        heads.push_back({subsetGeometry(whole, spectra != Spectra::None),
-                         subsetGeometry(groups[kImage], each),
-                         subsetGeometry(groups[kText], each)});
+        heads.push_back(
+            {subsetGeometry(merged(groups[kText], groups[kImage]), spectra != Spectra::None),
+             subsetGeometry(merged(groups[kImage], groups[kProtectedImage]), each),
+             subsetGeometry(merged(groups[kText], groups[kProtectedText]), each)});
     }
     return heads;
 }
@@ -85,7 +92,7 @@ LayerGeometry geometryOf(const LayerMoments& moments, Spectra spectra) {
 }
 
 GeometryMeter::GeometryMeter(const GeometrySetup& setup)
-    : m_plan({setup.tokens, setup.dim, setup.rotation, groupsOf(setup.kinds), kGroups}) {}
+    : m_plan({setup.tokens, setup.dim, setup.rotation, groupsOf(setup), kGroups}) {}
 
 LayerMoments GeometryMeter::moments(LayerId layer, const TensorView& keys,
                                     kernels::Backend backend) const {

@@ -7,8 +7,10 @@
 #include "base/ids.h"
 #include "base/tensor_view.h"
 #include "kernels/key_moments.h"
+#include "policy/policy_config.h"
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -28,9 +30,11 @@ struct SubsetGeometry {
     std::vector<double> spectrum;  ///< [dim] eigenvalues of the covariance, largest first
 };
 
-/// All tokens asked for, those of images, and the others ("text", special tokens included).
 struct HeadGeometry {
-    SubsetGeometry all, image, text;
+    SubsetGeometry all;   ///< the candidates
+    SubsetGeometry image; ///< every image token, protected ones too
+    SubsetGeometry text;  ///< every other token, special and protected ones too: questions often
+                          ///< stand at the end, where a policy protects them
 };
 
 struct LayerGeometry {
@@ -43,13 +47,14 @@ enum class Spectra : std::uint8_t { None, All, EverySubset };
 
 struct GeometrySetup {
     std::int64_t tokens = 0, dim = 0;
-    std::span<const std::uint8_t> kinds = {}; ///< [token] 0 text, 1 special, 2 image; empty: text
+    std::optional<TokenRange> candidates = {}; ///< unset: every token
+    std::span<const std::uint8_t> kinds = {};  ///< [token] 0 text, 1 special, 2 image; empty: text
     const kernels::Rotation* rotation = nullptr; ///< positions [token]; null: post alone
 };
 
 /// What the keys of a layer were reduced to; independent of the keys from then on.
 struct LayerMoments {
-    kernels::KeyMomentsOutput sums; ///< [kvHead, text and image tokens]
+    kernels::KeyMomentsOutput sums; ///< [kvHead, group of tokens]
 };
 
 /// The spectrum is that of (1/M) sum (k - kbar)(k - kbar)^T: its sum is m2 - |kbar|^2. M = 1 has

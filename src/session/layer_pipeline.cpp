@@ -20,7 +20,9 @@ cache::LayerPlan keepEverything(LayerId layer, std::int32_t kvHeads, std::int64_
             false};
 }
 
-LayerPipeline::LayerPipeline(PipelineSetup setup) : m_setup(std::move(setup)) {
+LayerPipeline::LayerPipeline(PipelineSetup setup)
+    : m_setup(std::move(setup)),
+      m_geometry(m_setup.policy, m_setup.tokenKinds, m_setup.recordGeometry) {
     m_record.attributes = policyAttributes(m_setup.policy);
 }
 
@@ -34,12 +36,9 @@ bool LayerPipeline::scoringNeeded() const {
     return m_setup.trace != nullptr || m_setup.policy.compresses;
 }
 
-policy::LayerScores LayerPipeline::score(const policy::LayerInput& input) {
-    policy::LayerInput rotated = input;
-    const kernels::Rotation rotation{m_setup.rope.style, m_setup.rope.inverseFrequencies.data(),
-                                     input.positions.data(), 1.0F};
-    rotated.rotation = m_setup.rope.inverseFrequencies.empty() ? nullptr : &rotation;
-    return policy::scoreLayer(rotated, m_setup.policy, m_setup.backend);
+kernels::Rotation LayerPipeline::rotationOf(const policy::LayerInput& input) const {
+    return {m_setup.rope.style, m_setup.rope.inverseFrequencies.data(), input.positions.data(),
+            1.0F};
 }
 
 void LayerPipeline::layerPrefilled(const model::LayerTensors& tensors) {
@@ -49,13 +48,16 @@ void LayerPipeline::layerPrefilled(const model::LayerTensors& tensors) {
     auto plan = keepEverything(tensors.layer, kvHeads, tokens);
     if (scoringNeeded()) {
         const StopWatch watch;
-        const policy::LayerInput input{.layer = tensors.layer,
-                                       .keys = tensors.keys,
-                                       .values = tensors.values,
-                                       .windowQueries = tensors.windowQueries,
-                                       .positions = tensors.positions,
-                                       .windowPositions = tensors.windowPositions};
-        const policy::LayerScores scores = score(input);
+        policy::LayerInput input{.layer = tensors.layer,
+                                 .keys = tensors.keys,
+                                 .values = tensors.values,
+                                 .windowQueries = tensors.windowQueries,
+                                 .positions = tensors.positions,
+                                 .windowPositions = tensors.windowPositions};
+        const kernels::Rotation rotation = rotationOf(input);
+        input.rotation = m_setup.rope.inverseFrequencies.empty() ? nullptr : &rotation;
+        const policy::LayerScores scores =
+            policy::scoreLayer(input, m_setup.policy, m_setup.backend);
         if (m_setup.policy.compresses) {
             plan = policy::planLayer(scores, m_setup.policy);
         }
@@ -103,8 +105,7 @@ void LayerPipeline::measureAndRecord(const policy::LayerInput& input,
                                  retention.retainedMass.end());
     trace::LayerRecord record =
         layerRecord(input, scores, m_setup.recordWindow, m_setup.recordValues);
-    record.heads["participation_ratio"] = policy::measureParticipation(
-        input, m_setup.policy.candidates(), policy::hostBackend(m_setup.backend));
+    m_geometry.add(input, record);
     m_setup.trace->writeLayer(record);
 }
 

@@ -8,6 +8,7 @@
 #include "model/model_info.h"
 #include "model/observer.h"
 #include "policy/policy.h"
+#include "session/geometry_record.h"
 #include "trace/trace_writer.h"
 
 #include <cstdint>
@@ -26,6 +27,8 @@ struct PipelineSetup {
     trace::TraceWriter* trace = nullptr; ///< records, where a trace is wanted
     std::int64_t recordWindow = 0;       ///< query rows to record
     bool recordValues = true;
+    bool recordGeometry = true;
+    std::vector<std::uint8_t> tokenKinds; ///< [token] for the geometry of image and text tokens
     CancellationToken cancel;
 };
 
@@ -43,12 +46,13 @@ public:
 
 private:
     bool scoringNeeded() const;
-    policy::LayerScores score(const policy::LayerInput& input);
+    kernels::Rotation rotationOf(const policy::LayerInput& input) const;
     void remember(const cache::LayerPlan& plan);
     void measureAndRecord(const policy::LayerInput& input, const policy::LayerScores& scores,
                           const cache::LayerPlan& plan);
 
     PipelineSetup m_setup;
+    GeometryRecorder m_geometry;
     trace::PolicyRecord m_record;
     std::vector<std::string> m_notes;
     double m_scoringSeconds = 0;

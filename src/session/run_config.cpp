@@ -206,6 +206,7 @@ std::string toJson(const RunConfig& config) {
                     {"trace", config.trace.string()},
                     {"record_window", config.recordWindow},
                     {"record_values", config.recordValues},
+                    {"record_geometry", config.recordGeometry},
                     {"compact_trace", config.compactTrace}};
     return json.dump(2, ' ', false, Json::error_handler_t::replace);
 }
@@ -244,6 +245,7 @@ RunConfig runConfigFromJson(const std::string& text) {
     fields.read("trace", trace);
     fields.read("record_window", config.recordWindow);
     fields.read("record_values", config.recordValues);
+    fields.read("record_geometry", config.recordGeometry);
     fields.read("compact_trace", config.compactTrace);
     fields.refuseLeftovers();
     config.model = model;

@@ -36,6 +36,7 @@ struct RunConfig {
     std::filesystem::path trace;    ///< empty = no trace
     std::int64_t recordWindow = 64; ///< query rows recorded (at least the observation window)
     bool recordValues = true;
+    bool recordGeometry = true; ///< spectra, image and text tokens apart, rotation undone
     bool compactTrace = false;
 };
 

@@ -221,6 +221,8 @@ void Runner::prefill() {
                             .trace = m_trace.get(),
                             .recordWindow = m_recordWindow,
                             .recordValues = m_config.recordValues,
+                            .recordGeometry = m_config.recordGeometry,
+                            .tokenKinds = tokenKinds(m_prompt),
                             .cancel = m_cancel});
     m_logits = m_model.prefill(m_prompt, *m_cache, &pipeline,
                                [this](const Progress& progress) { m_listener.progress(progress); },

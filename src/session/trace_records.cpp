@@ -78,6 +78,13 @@ trace::ModelRecord modelRecord(const model::ModelInfo& info) {
     return record;
 }
 
+std::vector<std::uint8_t> tokenKinds(const model::Prompt& prompt) {
+    std::vector<std::uint8_t> kinds;
+    std::transform(prompt.tokenKind.begin(), prompt.tokenKind.end(), std::back_inserter(kinds),
+                   [](model::TokenKind kind) { return static_cast<std::uint8_t>(kind); });
+    return kinds;
+}
+
 trace::PromptRecord promptRecord(const model::Prompt& prompt) {
     trace::PromptRecord record;
     record.text = readableBytes(prompt.text);
@@ -85,9 +92,7 @@ trace::PromptRecord promptRecord(const model::Prompt& prompt) {
     record.tokenText = readableTokens(prompt.tokenText);
     record.imageIndex = prompt.imageIndex;
     record.patchBox = prompt.patchBox;
-    std::transform(prompt.tokenKind.begin(), prompt.tokenKind.end(),
-                   std::back_inserter(record.tokenKind),
-                   [](model::TokenKind kind) { return static_cast<std::uint8_t>(kind); });
+    record.tokenKind = tokenKinds(prompt);
     std::transform(prompt.patchRole.begin(), prompt.patchRole.end(),
                    std::back_inserter(record.patchRole),
                    [](model::PatchRole role) { return static_cast<std::uint8_t>(role); });

@@ -16,6 +16,8 @@ namespace ecokv::session {
 const char* producerName();
 
 trace::ModelRecord modelRecord(const model::ModelInfo& info);
+/// [token] 0 text, 1 special, 2 image, as /prompt/token_kind.
+std::vector<std::uint8_t> tokenKinds(const model::Prompt& prompt);
 trace::PromptRecord promptRecord(const model::Prompt& prompt);
 trace::ImageRecord imageRecord(const model::Picture& picture);
 trace::Attributes policyAttributes(const policy::ResolvedPolicy& policy);

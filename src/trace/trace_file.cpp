@@ -200,12 +200,23 @@ void TraceFile::writeMetrics(std::int64_t layer, const NamedValues& heads,
     }
 }
 
+void TraceFile::writeSpectra(std::int64_t layer, const NamedValues& spectra) {
+    const Dimensions& d = m_options.dimensions;
+    const LibraryLock lock;
+    for (const auto& [name, values] : spectra) {
+        const hid_t dataset = metric("heads/" + name, {d.layers, d.kvHeads, d.headDim});
+        writeSelection(dataset, H5T_NATIVE_FLOAT, {{layer, 0, 0}, {1, d.kvHeads, d.headDim}},
+                       values.data());
+    }
+}
+
 hid_t TraceFile::metric(const std::string& path, const std::vector<std::int64_t>& shape) {
     if (const auto found = m_metrics.find(path); found != m_metrics.end()) {
         return found->second.get();
     }
     DatasetSpec spec{.name = path, .type = H5T_IEEE_F32LE, .shape = shape};
-    spec.fillNaN = shape.size() == 2; // small: a map of an unfinished run shows what is missing
+    // Small: a map of an unfinished run shows what is missing.
+    spec.fillNaN = path.starts_with("heads/");
     if (shape.size() == 3 && m_options.compact) {
         spec.chunk = {1, 1, tokensPerChunk(shape[2], sizeof(float))};
         spec.deflate = true;

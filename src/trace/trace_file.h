@@ -35,6 +35,8 @@ public:
     void writeRows(const HeadRows& rows);
     /// [kvHead] and [kvHead, token] values of one layer.
     void writeMetrics(std::int64_t layer, const NamedValues& heads, const NamedValues& scores);
+    /// [kvHead, dim] values of one layer.
+    void writeSpectra(std::int64_t layer, const NamedValues& spectra);
     /// Counts the layer as written and flushes.
     void finishLayer(std::int64_t layer);
     void flush();

@@ -46,6 +46,10 @@ Docs scoreDocs() {
         {"heads/anisotropy", {"Length of the mean unit key", "", head}},
         {"heads/participation_ratio", {"Effective dimensions of the key spectrum", "", head}},
         {"heads/mean_key_norm", {"Mean length of a key", "", head}},
+        {"heads/spectrum",
+         {"Eigenvalues of the keys' covariance, largest first",
+          "",
+          {"layer", "kv_head", "component"}}},
         {"scores/importance", {"Attention of the observation window, pooled", "", token}},
         {"scores/diversity_cosine", {"Angle from the mean key, scaled to 0..1", "", token}},
         {"scores/diversity_euclid", {"Distance from the mean key, scaled to 0..1", "", token}},
@@ -128,12 +132,32 @@ Docs allDocs() {
     return docs;
 }
 
+/// "heads/anisotropy_pre_image" is "heads/anisotropy" of other keys: takes the endings off and says
+/// which keys they are.
+std::string withoutEndings(std::string path, std::string& keys) {
+    const std::vector<std::pair<std::string, std::string>> endings{
+        {"_image", ", image tokens alone"},
+        {"_text", ", tokens of no image alone"},
+        {"_pre", ", rotary embedding undone"}};
+    for (const auto& [ending, meaning] : endings) {
+        if (path.starts_with("heads/") && path.ends_with(ending)) {
+            path.resize(path.size() - ending.size());
+            keys = meaning + keys;
+        }
+    }
+    return path;
+}
+
 } // namespace
 
 DatasetDoc documentationOf(const std::string& path) {
     static const Docs docs = allDocs();
-    if (const auto found = docs.find(path); found != docs.end()) {
-        return found->second;
+    std::string keys;
+    const std::string base = docs.contains(path) ? path : withoutEndings(path, keys);
+    if (const auto found = docs.find(base); found != docs.end()) {
+        DatasetDoc doc = found->second;
+        doc.description += keys;
+        return doc;
     }
     const std::string name = path.substr(path.rfind('/') + 1);
     if (path.starts_with("heads/")) {

@@ -27,6 +27,9 @@ std::vector<std::int64_t> expectedShape(const Dimensions& d, const std::string& 
     if (path == "tensors/window_queries") {
         return {d.layers, d.heads, d.window, d.headDim};
     }
+    if (path.starts_with("heads/")) { // spectra; one number per head is read as a whole
+        return {d.layers, d.kvHeads, d.headDim};
+    }
     return {d.layers, d.kvHeads, d.tokens};
 }
 
@@ -178,6 +181,18 @@ std::vector<float> TraceReader::headMetric(const std::string& name) const {
     return m_impl->guarded([&](hid_t) {
         return readFloats(m_impl->dataset("heads/" + name, {d.layers, d.kvHeads}));
     });
+}
+
+std::vector<std::string> TraceReader::headSpectra() const {
+    const Dimensions& d = dimensions();
+    return m_impl->guarded([&](hid_t file) {
+        return namesOfShape(file, "heads", {d.layers, d.kvHeads, d.headDim});
+    });
+}
+
+std::vector<float> TraceReader::headSpectrum(const std::string& name, std::int64_t layer,
+                                             std::int64_t kvHead) const {
+    return m_impl->head("heads/" + name, layer, kvHead);
 }
 
 std::vector<float> TraceReader::scores(const std::string& name, std::int64_t layer,

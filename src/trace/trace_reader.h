@@ -48,6 +48,9 @@ public:
     std::vector<std::string> headMetrics() const;                 ///< names under /heads
     std::vector<std::string> scoreNames() const;                  ///< names under /scores
     std::vector<float> headMetric(const std::string& name) const; ///< [layer, kvHead]
+    std::vector<std::string> headSpectra() const; ///< names of [layer, kvHead, dim] under /heads
+    std::vector<float> headSpectrum(const std::string& name, std::int64_t layer,
+                                    std::int64_t kvHead) const; ///< [dim], largest first
     std::vector<float> scores(const std::string& name, std::int64_t layer,
                               std::int64_t kvHead) const;                     ///< [token]
     std::vector<float> keys(std::int64_t layer, std::int64_t kvHead) const;   ///< [token, dim]

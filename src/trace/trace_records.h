@@ -6,7 +6,9 @@
 #include "base/tensor_view.h"
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <variant>
@@ -64,6 +66,12 @@ struct ImageRecord {
     Attributes attributes; ///< sha256, source_basename, orientation, resized_width, grid_rows, ...
 };
 
+/// What the writing thread computes, so that the model's thread does not wait for it.
+struct DerivedHeads {
+    std::map<std::string, std::vector<float>> heads;   ///< name -> [kvHead] f32
+    std::map<std::string, std::vector<float>> spectra; ///< name -> [kvHead, dim] f32: spectrum, ...
+};
+
 /// One layer of /tensors, /heads and /scores. Views may be strided and must stay valid for the
 /// call.
 struct LayerRecord {
@@ -72,8 +80,12 @@ struct LayerRecord {
     TensorView values;        ///< same, or empty (not recorded)
     TensorView windowQueries; ///< [head, window, dim] host
     /// name -> [kvHead] f32: redundancy, redundancy_cosine, redundancy_euclid, anisotropy,
-    /// participation_ratio, mean_key_norm
+    /// participation_ratio, mean_key_norm, and with endings _pre, _image, _text, _pre_image, ...
     std::map<std::string, std::vector<float>> heads;
+    /// More of /heads; called once on the writing thread. Names that `heads` holds are left as they
+    /// are.
+    std::function<DerivedHeads()> derive = {};
+    std::size_t deriveBytes = 0; ///< memory that `derive` holds until then
     /// name -> [kvHead, token] f32: importance, diversity_cosine, ..., score, key_norm, value_norm
     std::map<std::string, std::vector<float>> scores;
 };

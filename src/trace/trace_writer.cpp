@@ -121,6 +121,7 @@ std::uint64_t predictedBytes(const WriterOptions& options) {
     constexpr std::uint64_t kPolicyGroup = 12U << 10; // attributes, answer, errors
     constexpr std::uint64_t kPrompt = 96;             // per token: text, ids, boxes
     constexpr std::uint64_t kOverhead = 256U << 10;   // groups, attributes, chunk index
+    constexpr std::uint64_t kHeadMetrics = 28 * sizeof(float), kSpectra = 2 * sizeof(float);
     std::uint64_t bytes = 0;
     if (options.recordTensors) {
         const std::uint64_t keys = tensorBytes(options, d.kvHeads, d.tokens);
@@ -129,6 +130,8 @@ std::uint64_t predictedBytes(const WriterOptions& options) {
     }
     bytes += perToken * (kScores + policies) + static_cast<std::uint64_t>(d.tokens) * kPrompt;
     bytes += (policies - 1) * kPolicyGroup; // the first is part of the overhead
+    bytes += static_cast<std::uint64_t>(d.layers * d.kvHeads) *
+             (kHeadMetrics + kSpectra * static_cast<std::uint64_t>(d.headDim));
     return bytes + bytes / 200 + kOverhead;
 }
 
@@ -184,11 +187,9 @@ public:
         if (m_options.recordTensors) {
             queueTensors(layer);
         }
-        m_queue.push(bytesOf(layer.heads) + bytesOf(layer.scores),
-                     [this, index = layer.layer, heads = layer.heads, scores = layer.scores] {
-                         m_file.writeMetrics(index, heads, scores);
-                         m_file.finishLayer(index);
-                     });
+        m_queue.push(bytesOf(layer.heads) + bytesOf(layer.scores) + layer.deriveBytes,
+                     [this, index = layer.layer, heads = layer.heads, scores = layer.scores,
+                      derive = layer.derive] { writeMetrics(index, heads, scores, derive); });
     }
 
     void queueDecode(const std::string& group, const DecodeRecord& decode) {
@@ -204,6 +205,19 @@ public:
     }
 
 private:
+    /// On the writing thread.
+    void writeMetrics(std::int64_t layer, NamedValues heads, const NamedValues& scores,
+                      const std::function<DerivedHeads()>& derive) {
+        const Dimensions& d = m_options.dimensions;
+        DerivedHeads derived = derive ? derive() : DerivedHeads{};
+        checkNamed(derived.heads, d.kvHeads);
+        checkNamed(derived.spectra, d.kvHeads * d.headDim);
+        heads.merge(derived.heads);
+        m_file.writeMetrics(layer, heads, scores);
+        m_file.writeSpectra(layer, derived.spectra);
+        m_file.finishLayer(layer);
+    }
+
     void checkLayer(const LayerRecord& layer) const {
         const Dimensions& d = m_options.dimensions;
         if (layer.layer < 0 || layer.layer >= d.layers) {

@@ -87,6 +87,20 @@ TEST(HeadGeometry, withoutKindsEveryTokenIsText) {
     EXPECT_TRUE(head.image.spectrum.empty());
 }
 
+// A question at the end is protected: no candidate, but text all the same.
+TEST(HeadGeometry, protectedTokensAreNoCandidatesButTextOrImageStill) {
+    Keys keys = cross();
+    const GeometrySetup setup{.candidates = TokenRange{1, 2}, .kinds = kCrossKinds};
+    const HeadGeometry head = measured(keys.view(), setup, Spectra::All).post.at(0);
+    EXPECT_EQ(head.all.tokens, 2); // (0, 2) and (3, 0)
+    EXPECT_NEAR(head.all.redundancyCosine, 0, kTolerance);
+    EXPECT_NEAR(head.all.meanKeyNorm, 2.5, kTolerance);
+    EXPECT_EQ(head.image.tokens, 2);
+    EXPECT_NEAR(head.image.redundancyEuclid, 2 * 4 / 5.0 - 1, kTolerance);
+    EXPECT_EQ(head.text.tokens, 2);
+    EXPECT_NEAR(head.text.redundancyEuclid, 2 * 9 / 10.0 - 1, kTolerance);
+}
+
 TEST(HeadGeometry, spectraAreComputedOnlyWhereAskedFor) {
     EXPECT_TRUE(measured(cross(), kCrossKinds, Spectra::None).all.spectrum.empty());
     const HeadGeometry all = measured(cross(), kCrossKinds, Spectra::All);

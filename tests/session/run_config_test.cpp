@@ -51,6 +51,7 @@ RunConfig everythingSet() {
     config.trace = "out.ecokv.h5";
     config.recordWindow = 32;
     config.recordValues = false;
+    config.recordGeometry = false;
     config.compactTrace = true;
     return config;
 }
@@ -101,6 +102,7 @@ TEST(RunConfig, everyFieldSurvivesTheRoundTrip) {
     EXPECT_EQ(after.trace, before.trace);
     EXPECT_EQ(after.recordWindow, 32);
     EXPECT_FALSE(after.recordValues);
+    EXPECT_FALSE(after.recordGeometry);
     EXPECT_TRUE(after.compactTrace);
     EXPECT_EQ(toJson(after), toJson(before)); // nothing of the text is lost either
 }

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <numeric>
 
 namespace ecokv::trace {
 
@@ -120,6 +121,58 @@ TEST(TraceRoundTrip, metricsAndScoresComeBackWithNaNForProtectedTokens) {
     EXPECT_EQ(importance[25], test::sampleImportance(2, 1, 25));
     EXPECT_TRUE(std::isnan(importance[26]));
     EXPECT_EQ(reader.scores("key_norm", 0, 0)[29], 1.0F + 0.1F * 29.0F);
+}
+
+// Two of four layers written by hand: what the writing thread derives joins what was given.
+TEST(TraceRoundTrip, derivedMetricsAndSpectraComeBackAndMissingLayersAreNaN) {
+    for (const bool compact : {false, true}) {
+        const TemporaryFolder folder;
+        SampleOptions options;
+        options.compact = compact;
+        {
+            TraceWriter writer(test::sampleWriterOptions(folder / "a.ecokv.h5", options));
+            std::vector<float> keys(2 * 30 * 8), queries(4 * 6 * 8);
+            for (std::int64_t layer = 0; layer < 2; ++layer) {
+                LayerRecord record;
+                record.layer = layer;
+                record.keys = TensorView::contiguous(keys.data(), DType::F32, {2, 30, 8});
+                record.values = record.keys;
+                record.windowQueries =
+                    TensorView::contiguous(queries.data(), DType::F32, {4, 6, 8});
+                record.heads = {{"anisotropy", {0.5F, 0.25F}}};
+                record.derive = [layer] {
+                    std::vector<float> spectrum(16);
+                    std::iota(spectrum.begin(), spectrum.end(), static_cast<float>(100 * layer));
+                    return DerivedHeads{{{"anisotropy", {9, 9}}, {"anisotropy_pre", {1, 2}}},
+                                        {{"spectrum", spectrum}}};
+                };
+                writer.writeLayer(record);
+            }
+        }
+        const TraceReader reader(folder / "a.ecokv.h5.part");
+        EXPECT_EQ(reader.headMetrics(), (std::vector<std::string>{"anisotropy", "anisotropy_pre"}));
+        EXPECT_EQ(reader.headMetric("anisotropy")[1], 0.25F); // what was given stays
+        EXPECT_EQ(reader.headMetric("anisotropy_pre")[3], 2.0F);
+        EXPECT_TRUE(std::isnan(reader.headMetric("anisotropy_pre")[4]));
+        EXPECT_EQ(reader.headSpectra(), (std::vector<std::string>{"spectrum"}));
+        const auto spectrum = reader.headSpectrum("spectrum", 1, 1);
+        EXPECT_EQ(spectrum, (std::vector<float>{108, 109, 110, 111, 112, 113, 114, 115}));
+        EXPECT_THROW(reader.headSpectrum("spectrum", 3, 0), Error); // not recorded
+        EXPECT_THROW(reader.headSpectrum("spectrum_pre", 0, 0), Error);
+    }
+}
+
+TEST(TraceRoundTrip, aDerivationOfTheWrongLengthIsReported) {
+    const TemporaryFolder folder;
+    TraceWriter writer(test::sampleWriterOptions(folder / "a.ecokv.h5", {}));
+    std::vector<float> keys(2 * 30 * 8), queries(4 * 6 * 8);
+    LayerRecord record;
+    record.keys = TensorView::contiguous(keys.data(), DType::F32, {2, 30, 8});
+    record.values = record.keys;
+    record.windowQueries = TensorView::contiguous(queries.data(), DType::F32, {4, 6, 8});
+    record.derive = [] { return DerivedHeads{{{"anisotropy", {1, 2, 3}}}, {}}; };
+    writer.writeLayer(record);
+    EXPECT_THROW(writer.close(), Error);
 }
 
 TEST(TraceRoundTrip, policiesAndDecodesComeBackAsWritten) {

@@ -36,6 +36,16 @@ TEST(TraceLayout, everyDocumentedDatasetSaysWhatItIs) {
     EXPECT_THROW(documentationOf("tensors/secret"), Error);
 }
 
+TEST(TraceLayout, theEndingsOfAHeadMetricSayWhichKeysItIsOf) {
+    EXPECT_EQ(documentationOf("heads/anisotropy_pre_image").description,
+              "Length of the mean unit key, rotary embedding undone, image tokens alone");
+    EXPECT_EQ(documentationOf("heads/redundancy_cosine_text").description,
+              "Mean cosine similarity of two different keys, tokens of no image alone");
+    EXPECT_EQ(documentationOf("heads/spectrum_pre").axes,
+              (std::vector<std::string>{"layer", "kv_head", "component"}));
+    EXPECT_EQ(documentationOf("heads/new_metric_pre").description, "Head metric new_metric_pre");
+}
+
 TEST(TraceLayout, impossibleDimensionsAreRefused) {
     WriterOptions options;
     options.dimensions = {4, 4, 2, 30, 8, 31}; // more window rows than tokens
