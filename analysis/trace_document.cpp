@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <utility>
 
 namespace ecokv::analysis {
@@ -41,6 +42,28 @@ std::string titleOf(const PolicyView& policy) {
     return title;
 }
 
+/// Policies that differ in something the title leaves out get it added.
+void tellApart(std::vector<PolicyView>& policies) {
+    std::map<std::string, std::vector<PolicyView*>> byTitle;
+    for (PolicyView& policy : policies) {
+        byTitle[policy.title].push_back(&policy);
+    }
+    for (const auto& [title, alike] : byTitle) {
+        for (const char* setting : {"allocator", "recent", "sink", "geometry", "alpha", "beta",
+                                    "value_norm", "pool", "pool_mode", "seed"}) {
+            const auto value = [&](const PolicyView* policy) {
+                return textOf(policy->record.attributes, setting);
+            };
+            const bool differs = std::any_of(alike.begin(), alike.end(), [&](const auto* policy) {
+                return value(policy) != value(alike.front());
+            });
+            for (PolicyView* policy : alike) {
+                policy->title += differs ? fmt::format(", {} {}", setting, value(policy)) : "";
+            }
+        }
+    }
+}
+
 void readPolicies(TraceDocument& document) {
     for (const auto& id : document.reader->policyIds()) {
         PolicyView policy;
@@ -57,6 +80,7 @@ void readPolicies(TraceDocument& document) {
         policy.decode = orProblem(document, [&] { return document.reader->policyDecode(id); });
         document.policies.push_back(std::move(policy));
     }
+    tellApart(document.policies);
 }
 
 /// The metrics people look at first come first.
@@ -103,6 +127,14 @@ std::string TraceDocument::provenance() const {
         text += fmt::format(" and {} more", policies.size() - 1);
     }
     return text;
+}
+
+std::string TraceDocument::mainPolicy() const {
+    const std::string named = run ? textOf(run->attributes, "scores_policy") : std::string();
+    if (policy(named) != nullptr) {
+        return named;
+    }
+    return policies.empty() ? std::string() : policies.front().id;
 }
 
 const PolicyView* TraceDocument::policy(const std::string& id) const {

@@ -16,7 +16,8 @@ namespace ecokv::analysis {
 
 /// One policy's survivors and settings.
 struct PolicyView {
-    std::string id, name, title; ///< title: "ecokv, budget 48, window 8"
+    /// title: "ecokv, budget 48, window 8", and whatever else tells it from the others
+    std::string id, name, title;
     trace::PolicyRecord record;
     std::optional<trace::DecodeRecord> decode;
 };
@@ -43,6 +44,8 @@ struct TraceDocument {
     std::string provenance() const;
     const std::vector<float>* headMetric(const std::string& name) const; ///< null if absent
     const PolicyView* policy(const std::string& id) const;               ///< null if absent
+    /// Whose scores /scores holds in a comparison, else the first; "" without policies.
+    std::string mainPolicy() const;
 };
 
 /// kept_budget (tokens), output_error or retained_mass of a policy, [layer, kvHead]; empty if

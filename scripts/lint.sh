@@ -20,6 +20,7 @@ if [ -x .venv/bin/ruff ]; then
 fi
 if [ -x .venv/bin/mypy ]; then
     .venv/bin/mypy --ignore-missing-imports scripts/summarize_tests.py
-    MYPYPATH=scripts .venv/bin/mypy --config-file scripts/demo_model/mypy.ini -p demo_model
+    MYPYPATH=scripts .venv/bin/mypy --config-file scripts/demo_model/mypy.ini \
+        -p demo_model -p demo_135m -p results
 fi
 echo "lint: clean"

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <fstream>
 #include <thread>
+#include <tuple>
 
 namespace ecokv::analysis {
 
@@ -28,6 +29,40 @@ TEST(TraceDocument, holdsEverythingThePagesShow) {
     EXPECT_EQ(document->prompt->tokenIds.at(29), 129);
     EXPECT_EQ(document->provenance(), "sample, prompt of 30 tokens, ecokv budget 13 and 1 more");
     EXPECT_EQ(std::get<std::string>(document->root.at("schema")), "ecokv-trace");
+}
+
+// A comparison holds the same policy with other settings, and says whose scores were recorded.
+TEST(TraceDocument, policiesOfAComparisonAreToldApart) {
+    const test::TemporaryFolder folder;
+    {
+        trace::TraceWriter writer(test::sampleWriterOptions(folder / "a.ecokv.h5"));
+        for (std::int64_t layer = 0; layer < 4; ++layer) {
+            test::writeSampleLayer(writer, {}, layer);
+        }
+        trace::PolicyRecord policy;
+        policy.kept.assign(4 * 2 * 30, 1);
+        policy.budgetPerHead.assign(4 * 2, 30);
+        for (const auto& [id, geometry, budget] :
+             {std::tuple{"0", "post", 16}, {"1", "pre", 16}, {"2", "post", 24}}) {
+            policy.id = id;
+            policy.attributes = {{"policy", std::string("ecokv")},
+                                 {"budget", std::int64_t{budget}},
+                                 {"geometry", std::string(geometry)},
+                                 {"recent", std::int64_t{4}}};
+            writer.writePolicy(policy);
+        }
+        trace::RunRecord run;
+        run.attributes = {{"scores_policy", std::string("2")}};
+        writer.writeRun(run);
+        writer.close();
+    }
+    const auto document = openTrace(folder / "a.ecokv.h5");
+    ASSERT_EQ(document->policies.size(), 3U);
+    EXPECT_EQ(document->policies[0].title, "ecokv, budget 16, geometry post");
+    EXPECT_EQ(document->policies[1].title, "ecokv, budget 16, geometry pre");
+    EXPECT_EQ(document->policies[2].title, "ecokv, budget 24");
+    EXPECT_EQ(document->mainPolicy(), "2");
+    EXPECT_EQ(openTrace(test::writeSampleTrace(folder / "b.ecokv.h5"))->mainPolicy(), "0");
 }
 
 TEST(TraceDocument, headMetricsComeInTheOrderPeopleLookAtThem) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/models/run_summary.h"
 
+#include "ui/models/formatting.h"
+
 #include "sample_document.h"
 
 #include <gtest/gtest.h>
@@ -79,6 +81,20 @@ TEST(RunSummary, traceGivesAnswersAndLedger) {
     // Policy "0" keeps (token + layer + kvHead) % 3 == 0 and the last 4 of 30 tokens:
     // for layer 0, head 0 that is 0, 3, ..., 27 (10 tokens) and 26, 28, 29.
     EXPECT_EQ(summary.ledger.keptTokens[0][0], 13);
+}
+
+TEST(RunSummary, aComparedPolicyShowsItsDistanceToTheFullCache) {
+    const auto document = test::sampleDocument();
+    analysis::PolicyView policy = document->policies.front();
+    EXPECT_EQ(fact(summariseTrace(*document, &policy), u"Mean KL to the full cache"_qs), QString());
+    policy.record.attributes["mean_kl"] = 0.25;
+    policy.record.attributes["top1_agreement"] = 0.5;
+    policy.record.attributes["measured_output_error"] = 0.125;
+    const RunSummary summary = summariseTrace(*document, &policy);
+    EXPECT_EQ(fact(summary, u"Mean KL to the full cache"_qs), u"0.25 nats"_qs);
+    EXPECT_EQ(fact(summary, u"Top-1 agreement"_qs), u"50 %"_qs);
+    EXPECT_EQ(fact(summary, u"Output error, measured"_qs), formatShare(0.125));
+    EXPECT_EQ(fact(summary, u"Output error, predicted"_qs), QString()); // not recorded
 }
 
 TEST(RunSummary, traceWithoutPolicyHasNoLedger) {

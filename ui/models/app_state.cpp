@@ -21,9 +21,7 @@ void AppState::setDocument(const DocumentPtr& document) {
         m_selection.layer = clampIndex(m_selection.layer, m_document->dimensions.layers);
         m_selection.kvHead = clampIndex(m_selection.kvHead, m_document->dimensions.kvHeads);
         if (policy() == nullptr) {
-            m_selection.policyId = m_document->policies.empty()
-                                       ? QString()
-                                       : QString::fromStdString(m_document->policies.front().id);
+            m_selection.policyId = QString::fromStdString(m_document->mainPolicy());
         }
     }
     Q_EMIT documentChanged();

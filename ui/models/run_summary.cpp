@@ -49,6 +49,23 @@ void addTiming(Facts& facts, const QString& label, double seconds) {
     }
 }
 
+/// What a comparison measured of the policy; nothing where it was not compared.
+void addComparison(Facts& facts, const trace::Attributes& policy) {
+    const auto add = [&](const QString& label, const char* name, auto format) {
+        const auto found = policy.find(name);
+        const auto* value = found == policy.end() ? nullptr : std::get_if<double>(&found->second);
+        if (value != nullptr) {
+            facts.emplace_back(label, format(*value));
+        }
+    };
+    const auto nats = [](double value) { return translated("%1 nats").arg(formatNumber(value)); };
+    add(translated("Mean KL to the full cache"), "mean_kl", nats);
+    add(translated("Top-1 agreement"), "top1_agreement", formatShare);
+    add(translated("Perplexity ratio"), "perplexity_ratio", formatNumber);
+    add(translated("Output error, predicted"), "predicted_output_error", formatShare);
+    add(translated("Output error, measured"), "measured_output_error", formatShare);
+}
+
 void addText(Facts& facts, const QString& label, const QString& value) {
     if (!value.isEmpty()) {
         facts.emplace_back(label, value);
@@ -136,6 +153,9 @@ RunSummary summariseTrace(const analysis::TraceDocument& document,
         summary.ledger = ledgerOf(document, policy->record);
     }
     summary.fullAnswer = decodedAnswer(document.fullDecode);
+    if (policy != nullptr) {
+        addComparison(summary.facts, policy->record.attributes);
+    }
     if (document.model) {
         addText(summary.facts, translated("Model"),
                 attributeText(document.model->attributes, "name"));

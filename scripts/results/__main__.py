@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Measures the policies and writes the README's section "Results".
+
+    PYTHONPATH=scripts python -m results --build build/release
+
+or `./run results`, which also sets up and builds. The 135M demo is assembled on first use (its
+packages go below build/results and nowhere else). Answers are kept in build/results/runs, so that
+a run that was cut off goes on; --fresh forgets them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+import time
+from pathlib import Path
+
+from demo_135m.assemble import assemble
+from results import report, studies, tables
+from results.measure import Measured, Policy, Program, measure
+from results.questions import Model, questions
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class Run:
+    """One run of the whole: where things are and how many documents are asked."""
+
+    def __init__(self, arguments: argparse.Namespace) -> None:
+        self.work = arguments.build.parent / "results"
+        self.program = Program(
+            arguments.build / "bin" / "ecokv", self.work / "runs", arguments.jobs
+        )
+        self.documents: int = arguments.documents
+
+    def measure(
+        self, model: Model, which: str, policies: list[Policy], budgets: list[int]
+    ) -> Measured:
+        """One grid on one set, with its time on stderr."""
+        start = time.monotonic()
+        asked = questions(model, which, self.documents, self.work / "pages")
+        measured = measure(self.program, model, asked, policies, budgets)
+        rows = len(policies) * len(budgets)
+        print(
+            f"{model.name}, {which}: {len(asked)} documents x {rows} rows in "
+            f"{time.monotonic() - start:.0f} s",
+            file=sys.stderr,
+            flush=True,
+        )
+        return measured
+
+    def choose(self, model: Model) -> report.Chosen:
+        """Single changes, then combinations of the promising ones."""
+        budgets = studies.TIGHT[model.name]
+        single = self.measure(model, "choose", studies.single_changes(), budgets)
+        combined = self.measure(
+            model,
+            "choose",
+            [studies.with_options(""), *studies.combinations(studies.promising(single))],
+            budgets,
+        )
+        names = [policy.name for policy in combined.policies]
+        return report.Chosen(single, combined, studies.best_of(combined, names))
+
+    def study(self, model: Model) -> report.Study:
+        """Everything about one model."""
+        chosen = self.choose(model)
+        policies = list(studies.MAIN)
+        if chosen.name not in [policy.name for policy in policies]:
+            policies.insert(1, studies.with_options(chosen.name.partition(":")[2]))
+        main = self.measure(model, "confirm", policies, studies.BUDGETS[model.name])
+        tight = studies.TIGHT[model.name]
+        allocated = self.measure(model, "confirm", studies.ALLOCATED, tight)
+        return report.Study(model, chosen, main, allocated)
+
+
+def main() -> None:
+    """Command line."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--build", type=Path, default=ROOT / "build" / "release")
+    parser.add_argument("--documents", type=int, default=24, help="in each of the two sets")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--readme", type=Path, default=ROOT / "README.md")
+    parser.add_argument("--fresh", action="store_true", help="measure everything anew")
+    arguments = parser.parse_args()
+    run = Run(arguments)
+    if arguments.fresh:
+        shutil.rmtree(run.program.store, ignore_errors=True)
+    models = studies.models(ROOT, arguments.build.parent)
+    if not (models[0].folder / "tokenizer.json").exists():
+        assemble(models[0].folder)
+    all_studies = [run.study(model) for model in models]
+    tables.replace_section(arguments.readme, report.section(all_studies, "./run results"))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The measured numbers as Markdown tables, and the README section they stand in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+
+from results.measure import Measured
+from results.statistics import Estimate, estimate, over_budgets, paired
+
+BEGIN, END = "<!-- results: begin -->", "<!-- results: end -->"
+
+
+def markdown(header: list[str], rows: Iterable[list[str]]) -> str:
+    """A table; the first column is text, the others are numbers."""
+    lines = [header, ["---", *["---:"] * (len(header) - 1)], *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def share(value: float) -> str:
+    """.67"""
+    return "-" if np.isnan(value) else f"{value:.2f}".replace("0.", ".", 1)
+
+
+def number(value: float) -> str:
+    """Three significant digits or two decimals."""
+    return "-" if np.isnan(value) else f"{value:.2f}" if value >= 0.1 else f"{value:.3f}"
+
+
+def with_error(value: Estimate) -> str:
+    """+0.12 ± 0.03"""
+    if np.isnan(value.mean):
+        return "-"
+    return f"{value.mean:+.3f} ± {value.error:.3f}"
+
+
+def verdict(value: Estimate, smaller_is_better: bool) -> str:
+    """What two standard errors say about a difference ours - theirs."""
+    if np.isnan(value.mean) or not value.is_clear:
+        return "no clear difference"
+    return "better" if (value.mean < 0) == smaller_is_better else "**worse**"
+
+
+def by_budget(measured: Measured, what: str, names: list[str]) -> str:
+    """One row per policy, one column per budget."""
+    table = getattr(measured, what)
+    text = share if what == "right" else number
+    rows = []
+    for name in names:
+        means = [estimate(table[name][:, b]).mean for b in range(len(measured.budgets))]
+        rows.append([f"`{name}`", *(text(mean) for mean in means)])
+    return markdown(["policy", *map(str, measured.budgets)], rows)
+
+
+def differences(
+    measured: Measured, ours: str, others: list[str], budgets: list[int] | None = None
+) -> str:
+    """Right values and KL of `ours` minus those of the others, paired by document."""
+    at = [measured.budgets.index(b) for b in budgets or measured.budgets]
+    rows = []
+    for other in others:
+        both = [
+            paired(over_budgets(table[ours][:, at]), over_budgets(table[other][:, at]))
+            for table in (measured.right, measured.kl)
+        ]
+        rows.append(
+            [
+                f"`{other}`",
+                with_error(both[0]),
+                verdict(both[0], smaller_is_better=False),
+                with_error(both[1]),
+                verdict(both[1], smaller_is_better=True),
+            ]
+        )
+    return markdown([f"`{ours}` minus", "right values", "", "mean KL", ""], rows)
+
+
+def prediction(measured: Measured, names: list[str]) -> tuple[float, float, int]:
+    """How predicted output errors go with measured ones and with KL: Spearman over all cells."""
+    columns = [
+        np.concatenate([table[name].ravel() for name in names])
+        for table in (measured.predicted, measured.error, measured.kl)
+    ]
+    known = ~np.isnan(np.stack(columns)).any(0)
+    predicted, error, kl = (ranks(column[known]) for column in columns)
+    return correlation(predicted, error), correlation(predicted, kl), int(known.sum())
+
+
+def ranks(values: np.ndarray) -> np.ndarray:
+    """Ranks with ties at their mean."""
+    order = np.argsort(values, kind="stable")
+    found = np.empty(len(values))
+    found[order] = np.arange(len(values), dtype=float)
+    for value in np.unique(values):
+        same = values == value
+        found[same] = found[same].mean()
+    return found
+
+
+def correlation(a: np.ndarray, b: np.ndarray) -> float:
+    """Pearson."""
+    return float(np.corrcoef(a, b)[0, 1])
+
+
+def replace_section(readme: Path, text: str) -> None:
+    """Puts `text` between the markers of the README."""
+    whole = readme.read_text("utf-8")
+    if whole.count(BEGIN) != 1 or whole.count(END) != 1:
+        raise SystemExit(f"{readme} needs the lines {BEGIN} and {END} once each.")
+    before, rest = whole.split(BEGIN)
+    after = rest.split(END)[1]
+    readme.write_text(f"{before}{BEGIN}\n{text.strip()}\n{END}{after}", encoding="utf-8")
