@@ -59,7 +59,8 @@ std::int64_t ComparedPrefill::windowRows(LayerId) const {
     std::int64_t rows = m_setup.trace != nullptr ? m_setup.recordWindow : 0;
     for (const Variant& variant : *m_setup.variants) {
         if (variant.measured()) {
-            rows = std::max<std::int64_t>(rows, variant.policy.window);
+            rows =
+                std::max({rows, std::int64_t{variant.policy.window}, variant.policy.judgedRows()});
         }
     }
     return rows;
@@ -126,7 +127,7 @@ void ComparedPrefill::predictErrors(const policy::LayerInput& onHost) {
     for (Variant& variant : *m_setup.variants) {
         if (variant.cache != nullptr) {
             compressed.push_back(&variant);
-            plans.push_back({&variant.plans.back(), variant.policy.window});
+            plans.push_back({&variant.plans.back(), variant.policy.judgedRows()});
         }
     }
     const auto retentions = policy::measureRetentions(onHost, plans);

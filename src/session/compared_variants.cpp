@@ -8,6 +8,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <optional>
+#include <tuple>
 #include <utility>
 
 namespace ecokv::session {
@@ -23,22 +25,35 @@ bool hasFull(const std::vector<policy::PolicyConfig>& policies) {
                        [](const policy::PolicyConfig& policy) { return policy.scorer == kFull; });
 }
 
-bool hasRandom(const std::vector<policy::PolicyConfig>& policies, std::int64_t budget) {
+/// How much a policy is asked to keep: tokens, or a share of the prompt.
+using Amount = std::pair<std::int64_t, std::optional<double>>;
+
+Amount amountOf(const policy::PolicyConfig& policy) {
+    return {policy.budget, policy.ratio};
+}
+
+std::string textOf(const Amount& amount) {
+    return amount.second ? fmt::format("ratio {}", *amount.second)
+                         : fmt::format("budget {}", amount.first);
+}
+
+bool hasRandom(const std::vector<policy::PolicyConfig>& policies, const Amount& amount) {
     return std::any_of(policies.begin(), policies.end(), [&](const policy::PolicyConfig& policy) {
-        return policy.scorer == kRandom && policy.budget == budget;
+        return policy.scorer == kRandom && amountOf(policy) == amount;
     });
 }
 
-/// Budgets in the order they first appear.
-std::vector<std::int64_t> budgetsOf(const std::vector<policy::PolicyConfig>& policies) {
-    std::vector<std::int64_t> budgets;
+/// In the order in which they first appear.
+std::vector<Amount> amountsOf(const std::vector<policy::PolicyConfig>& policies) {
+    std::vector<Amount> amounts;
     for (const policy::PolicyConfig& policy : policies) {
-        if (policy.budget > 0 &&
-            std::find(budgets.begin(), budgets.end(), policy.budget) == budgets.end()) {
-            budgets.push_back(policy.budget);
+        const Amount amount = amountOf(policy);
+        if (policy.scorer != kFull && amount != Amount{} &&
+            std::find(amounts.begin(), amounts.end(), amount) == amounts.end()) {
+            amounts.push_back(amount);
         }
     }
-    return budgets;
+    return amounts;
 }
 
 } // namespace
@@ -51,19 +66,19 @@ std::vector<policy::PolicyConfig> completeComparison(std::vector<policy::PolicyC
         policies.insert(policies.begin(), full);
         notes.emplace_back("full was added: it is what the others are compared with.");
     }
-    std::vector<std::int64_t> added;
-    for (const std::int64_t budget : budgetsOf(policies)) {
-        if (!hasRandom(policies, budget)) {
+    std::vector<std::string> added;
+    for (const Amount& amount : amountsOf(policies)) {
+        if (!hasRandom(policies, amount)) {
             policy::PolicyConfig random;
             random.scorer = kRandom;
-            random.budget = budget;
+            std::tie(random.budget, random.ratio) = amount;
             policies.push_back(random);
-            added.push_back(budget);
+            added.push_back(textOf(amount));
         }
     }
     if (!added.empty()) {
-        notes.push_back(fmt::format("random was added at budget {}: what chance keeps is the "
-                                    "floor of a comparison.",
+        notes.push_back(fmt::format("random was added at {}: what chance keeps is the floor of a "
+                                    "comparison.",
                                     fmt::join(added, ", ")));
     }
     return policies;

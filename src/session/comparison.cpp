@@ -49,6 +49,7 @@ ComparedPolicy described(const Variant& variant) {
     policy::PolicyConfig config = variant.policy.config;
     const std::string allocator = config.allocator;
     config.budget = 0;
+    config.ratio.reset();
     config.allocator = policy::PolicyConfig{}.allocator;
     ComparedPolicy result;
     result.policy = policyText(config);

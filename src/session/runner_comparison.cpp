@@ -23,7 +23,8 @@ void Runner::prepareComparison() {
     m_variants = resolveVariants(policies, m_prompt.tokens(), m_policy.shape);
     for (const Variant& variant : m_variants) {
         if (variant.measured()) {
-            m_recordWindow = std::max<std::int64_t>(m_recordWindow, variant.policy.window);
+            m_recordWindow = std::max(
+                {m_recordWindow, std::int64_t{variant.policy.window}, variant.policy.judgedRows()});
         }
     }
     m_recordWindow = std::min(m_recordWindow, m_prompt.tokens());

@@ -40,6 +40,13 @@ TEST(ComparedVariants, fullAndRandomAreAddedAndSaid) {
     EXPECT_NE(notes[1].find("random was added at budget 32:"), std::string::npos) << notes[1];
 }
 
+TEST(ComparedVariants, randomFollowsShares) {
+    std::vector<std::string> notes;
+    const auto all = completeComparison(parsed({"full", "ecokv:ratio=0.25"}), notes);
+    EXPECT_EQ(textsOf(all), (Texts{"full", "ecokv:ratio=0.25", "random:ratio=0.25"}));
+    EXPECT_NE(notes.at(0).find("random was added at ratio 0.25"), std::string::npos) << notes[0];
+}
+
 TEST(ComparedVariants, aCompleteListStaysAsItIs) {
     std::vector<std::string> notes;
     const auto policies = parsed({"random:budget=16,seed=3", "full", "ecokv:budget=16"});
