@@ -51,6 +51,8 @@ ModelInfo makeModelInfo(const std::filesystem::path& folder, const FolderParts& 
     info.weightBytes = parts.checkpoint.fileBytes();
     info.storedDType = parts.checkpoint.storedDType();
     info.rope = config.decoder.rope;
+    info.decoder = config.decoder.family;
+    info.slidingWindows = config.decoder.slidingWindows;
     info.imageTokensPerPicture = config.imageTokensPerPicture();
     info.imageWidth = info.imageHeight = config.vision.imageSize;
     info.patchSize = config.vision.patchSize;

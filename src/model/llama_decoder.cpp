@@ -28,8 +28,9 @@ LlamaDecoder::Layer LlamaDecoder::takeLayer(const std::string& prefix, WeightLoa
     const std::int64_t inner = m_config.intermediate;
     const std::int64_t queryRows = std::int64_t{m_config.heads} * m_config.headDim;
     const std::int64_t keyRows = std::int64_t{m_config.kvHeads} * m_config.headDim;
-    const auto attention = [&](const char* name, std::int64_t out, std::int64_t in) {
-        return loader.takeLinear(prefix + "self_attn." + name, {out, in}, m_config.attentionBias);
+    const auto attention = [&](const char* name, std::int64_t out) {
+        return loader.takeLinear(prefix + "self_attn." + name, {out, hidden},
+                                 m_config.queryKeyValueBias);
     };
     const auto mlp = [&](const char* name, std::int64_t out, std::int64_t in) {
         return loader.takeLinear(prefix + "mlp." + name, {out, in}, m_config.mlpBias);
@@ -39,10 +40,11 @@ LlamaDecoder::Layer LlamaDecoder::takeLayer(const std::string& prefix, WeightLoa
     };
     return {.attentionNorm = norm("input_layernorm"),
             .mlpNorm = norm("post_attention_layernorm"),
-            .query = attention("q_proj", queryRows, hidden),
-            .key = attention("k_proj", keyRows, hidden),
-            .value = attention("v_proj", keyRows, hidden),
-            .output = attention("o_proj", hidden, queryRows),
+            .query = attention("q_proj", queryRows),
+            .key = attention("k_proj", keyRows),
+            .value = attention("v_proj", keyRows),
+            .output = loader.takeLinear(prefix + "self_attn.o_proj", {hidden, queryRows},
+                                        m_config.outputBias),
             .gate = mlp("gate_proj", inner, hidden),
             .up = mlp("up_proj", inner, hidden),
             .down = mlp("down_proj", hidden, inner)};

@@ -1,7 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The Llama decoder (LlamaForCausalLM in transformers): grouped queries, RMS norms, SwiGLU,
-// optional biases, tied or own head. Works on embeddings, so that pictures can be mixed in before.
+// The Llama decoder and its relatives (Llama, Mistral, Qwen2 ForCausalLM in transformers): grouped
+// queries, RMS norms, SwiGLU, optional biases, sliding layers, tied or own head. Works on
+// embeddings, so that pictures can be mixed in before.
 
 #include "base/cancellation.h"
 #include "base/progress.h"

@@ -109,6 +109,7 @@ void LlamaDecoder::prefillAttention(std::int32_t index, at::Tensor& hidden,
     const std::int64_t tokens = hidden.size(0);
     const std::int64_t chunk = state.pass.chunk > 0 ? state.pass.chunk : tokens;
     const RowsWanted wanted = rowsWanted(index, tokens, state.pass.observer);
+    const std::int64_t slide = m_config.slidingWindows[id.index()];
     const std::int64_t kept = wanted.isLast ? wanted.computed : wanted.window;
     const at::Tensor keptQueries =
         at::empty({m_config.heads, kept, m_config.headDim}, hidden.options());
@@ -133,14 +134,15 @@ void LlamaDecoder::prefillAttention(std::int32_t index, at::Tensor& hidden,
                 .copy_(lastRows(projected.queries, 1, keep));
         }
         if (!wanted.isLast) {
-            rows.add_(layer.output(attendCache({projected.queries, positions}, cache, id)));
+            rows.add_(layer.output(attendCache({projected.queries, positions, slide}, cache, id)));
             state.pass.cancel.throwIfCancelled("The prefill");
         }
     }
     if (wanted.isLast) {
         const at::Tensor query = lastRows(keptQueries, 1, 1);
-        hidden = lastRows(hidden, 0, 1) +
-                 layer.output(attendCache({query, state.positionsOf(tokens - 1, 1)}, cache, id));
+        hidden =
+            lastRows(hidden, 0, 1) +
+            layer.output(attendCache({query, state.positionsOf(tokens - 1, 1), slide}, cache, id));
     }
     deliver(id, {tensorOf(cache.layerKeys(id)), tensorOf(cache.layerValues(id)), keptQueries},
             wanted.window, state);
@@ -170,8 +172,9 @@ at::Tensor LlamaDecoder::extendAttention(std::int32_t index, const at::Tensor& h
 
     const std::int64_t count = wanted.isLast ? 1 : tokens;
     const at::Tensor queries = lastRows(rows.queries, 1, count);
-    const at::Tensor mixed =
-        attendCache({queries, state.positionsOf(tokens - count, count)}, state.pass.cache, id);
+    const at::Tensor mixed = attendCache(
+        {queries, state.positionsOf(tokens - count, count), m_config.slidingWindows[id.index()]},
+        state.pass.cache, id);
     deliver(id, rows, wanted.window, state);
     return lastRows(hidden, 0, count) + layer.output(mixed);
 }

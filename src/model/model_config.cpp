@@ -2,62 +2,17 @@
 #include "model/model_config.h"
 
 #include "base/error.h"
-#include "model/json_file.h"
-#include "model/rope_config.h"
+#include "model/config_values.h"
+#include "model/decoder_config.h"
 
 #include <algorithm>
-#include <array>
 #include <limits>
-#include <utility>
 
 #include <fmt/format.h>
 
 namespace ecokv::model {
 
 namespace {
-
-constexpr const char* kSupported =
-    "Supported are folders of LlavaForConditionalGeneration (LLaVA-1.5 layout) with a "
-    "clip_vision_model tower and a llama decoder.";
-
-std::int32_t size(const JsonObject& object, const char* key, std::int64_t fallback) {
-    const std::int64_t value = object.integer(key, fallback);
-    if (value < 1 || value > std::numeric_limits<std::int32_t>::max()) {
-        throwBadInput(fmt::format("{} = {} must be at least 1 and fit into 32 bits.",
-                                  object.where(key), value),
-                      "Check config.json.");
-    }
-    return static_cast<std::int32_t>(value);
-}
-
-double epsilon(const JsonObject& object, const char* key, double fallback) {
-    const double value = object.number(key, fallback);
-    if (!(value >= 0.0 && value < 1.0)) {
-        throwBadInput(
-            fmt::format("{} = {} is not a small positive number.", object.where(key), value));
-    }
-    return value;
-}
-
-Activation activation(const JsonObject& object, const char* key, const char* fallback) {
-    constexpr std::array kNames{
-        std::pair{"silu", Activation::Silu},
-        std::pair{"swish", Activation::Silu},
-        std::pair{"gelu", Activation::Gelu},
-        std::pair{"gelu_new", Activation::GeluTanh},
-        std::pair{"gelu_pytorch_tanh", Activation::GeluTanh},
-        std::pair{"quick_gelu", Activation::QuickGelu},
-        std::pair{"relu", Activation::Relu},
-    };
-    const std::string name = object.string(key, fallback);
-    for (const auto& [known, value] : kNames) {
-        if (name == known) {
-            return value;
-        }
-    }
-    throwBadInput(fmt::format("{} = \"{}\" is not supported.", object.where(key), name),
-                  "Supported are silu, gelu, gelu_new, gelu_pytorch_tanh, quick_gelu and relu.");
-}
 
 std::optional<DType> storedDType(const JsonObject& config) {
     for (const char* key : {"dtype", "torch_dtype"}) {
@@ -98,52 +53,12 @@ std::string architectureOf(const JsonObject& config) {
     return {};
 }
 
-void requireModelType(const JsonObject& config, const char* wanted, const char* part) {
-    const std::string type = config.string("model_type", wanted);
-    if (type != wanted) {
-        throwBadInput(fmt::format("{} = \"{}\": this {} is not supported yet.",
-                                  config.where("model_type"), type, part),
-                      kSupported);
-    }
-}
-
-DecoderConfig parseDecoder(const JsonObject& text) {
-    requireModelType(text, "llama", "decoder");
-    DecoderConfig decoder;
-    decoder.vocabulary = size(text, "vocab_size", 32000);
-    decoder.hidden = size(text, "hidden_size", 4096);
-    decoder.intermediate = size(text, "intermediate_size", 11008);
-    decoder.layers = size(text, "num_hidden_layers", 32);
-    decoder.heads = size(text, "num_attention_heads", 32);
-    decoder.kvHeads = size(text, "num_key_value_heads", decoder.heads);
-    if (decoder.heads % decoder.kvHeads != 0) {
-        throwBadInput(fmt::format("{} = {} does not divide num_attention_heads = {}.",
-                                  text.where("num_key_value_heads"), decoder.kvHeads,
-                                  decoder.heads));
-    }
-    if (!text.has("head_dim") && decoder.hidden % decoder.heads != 0) {
-        throwBadInput(fmt::format("{} = {} is not a multiple of num_attention_heads = {} and "
-                                  "head_dim is missing.",
-                                  text.where("hidden_size"), decoder.hidden, decoder.heads));
-    }
-    decoder.headDim = size(text, "head_dim", decoder.hidden / decoder.heads); // field case F095
-    if (decoder.headDim % 2 != 0) {
-        throwBadInput(fmt::format("{} = {} is odd; rotary positions need pairs.",
-                                  text.where("head_dim"), decoder.headDim));
-    }
-    decoder.maxPositions = size(text, "max_position_embeddings", 2048);
-    decoder.rmsNormEps = epsilon(text, "rms_norm_eps", 1e-6);
-    decoder.activation = activation(text, "hidden_act", "silu");
-    decoder.attentionBias = text.boolean("attention_bias", false);
-    decoder.mlpBias = text.boolean("mlp_bias", false);
-    decoder.tiedEmbeddings = text.boolean("tie_word_embeddings", false);
-    decoder.rope = parseRope(text, decoder.headDim, decoder.maxPositions);
-    return decoder;
-}
-
 /// Defaults: CLIPVisionConfig for a partial dictionary, the LLaVA-1.5 tower when there is none.
 VisionConfig parseVision(const JsonObject& vision, bool absent) {
-    requireModelType(vision, "clip_vision_model", "vision tower");
+    const std::string type = vision.string("model_type", "clip_vision_model");
+    if (type != "clip_vision_model") {
+        refuseModelType(vision, "vision tower");
+    }
     VisionConfig tower;
     tower.hidden = size(vision, "hidden_size", absent ? 1024 : 768);
     tower.intermediate = size(vision, "intermediate_size", absent ? 4096 : 3072);
@@ -211,7 +126,7 @@ void requireLlava(const JsonObject& config, const std::string& architecture) {
                               config.origin(),
                               architecture.empty() ? "model without `architectures`" : architecture,
                               type),
-                  kSupported);
+                  kSupportedModels);
 }
 
 } // namespace

@@ -1,6 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: GPL-3.0-or-later
-// config.json of a LLaVA-1.5 folder (CLIP tower, two-layer projector, Llama decoder) as values,
+// config.json of a LLaVA-1.5 folder (CLIP tower, two-layer projector, Llama, Mistral or Qwen2
+// decoder) as values,
 // with the defaults transformers uses for missing keys. What we do not support is refused by name.
 
 #include "base/ids.h"
@@ -19,15 +20,18 @@ namespace ecokv::model {
 enum class Activation : std::uint8_t { Silu, Gelu, GeluTanh, QuickGelu, Relu };
 
 struct DecoderConfig {
+    std::string family = "llama"; ///< or "mistral", "qwen2"
     std::int32_t vocabulary = 0, hidden = 0, intermediate = 0;
     std::int32_t layers = 0, heads = 0, kvHeads = 0, headDim = 0;
     std::int64_t maxPositions = 0;
     double rmsNormEps = 1e-6;
     Activation activation = Activation::Silu;
-    bool attentionBias = false; ///< q, k, v and o projections
+    bool queryKeyValueBias = false, outputBias = false; ///< of the attention's projections
     bool mlpBias = false;
     bool tiedEmbeddings = false; ///< the head is the embedding (field case F089)
     RopeSettings rope;
+    std::vector<std::int64_t>
+        slidingWindows; ///< [layer] tokens a layer sees, itself included; 0 = all
 };
 
 struct VisionConfig {

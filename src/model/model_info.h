@@ -32,6 +32,10 @@ struct ModelInfo {
     std::int64_t weightBytes = 0;   ///< on disk
     DType storedDType = DType::F32; ///< most common dtype of the weights
     RopeSettings rope;
+    std::string decoder; ///< "llama", "mistral", "qwen2"
+    /// [layer] tokens that a sliding layer sees, its own included; 0 = a full layer. Empty = all
+    /// are.
+    std::vector<std::int64_t> slidingWindows;
     std::int32_t imageTokensPerPicture = 0;       ///< 0 = text only or variable
     std::int32_t imageWidth = 0, imageHeight = 0; ///< size fed to the tower, pixels
     std::int32_t patchSize = 0;                   ///< pixels

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <thread>
 
 namespace ecokv::session {
@@ -27,6 +28,17 @@ std::string grouped(std::int64_t value) {
         text += digits[i];
     }
     return text;
+}
+
+/// "full" or "full in 2 layers, sliding in 2 (8 tokens)".
+std::string attentionText(const std::vector<std::int64_t>& slidingWindows) {
+    const auto full = std::ranges::count(slidingWindows, 0);
+    const auto layers = std::ssize(slidingWindows);
+    if (full == layers) {
+        return "full in every layer";
+    }
+    return fmt::format("full in {} layers, sliding in {} ({} tokens)", full, layers - full,
+                       std::ranges::max(slidingWindows));
 }
 
 /// More threads than cores only slow a run down (field case F164); 0 stays "choose for me".
@@ -98,6 +110,7 @@ ModelSummary EngineImpl::describe(const std::filesystem::path& folder) {
                                 summary.dtype)},
         {"Decoder", fmt::format("{} layers, {} query heads, {} KV heads of {} dims", info.layers,
                                 info.heads, info.kvHeads, info.headDim)},
+        {"Attention", attentionText(info.slidingWindows)},
         {"Context", fmt::format("{} tokens", grouped(info.maxPositions))},
         {"Picture",
          info.imageTokensPerPicture > 0

@@ -95,8 +95,8 @@ TEST(ModelConfig, otherModelsAreRefusedByNameWithWhatIsSupported) {
         R"({"model_type":"qwen2_vl","architectures":["Qwen2VLForConditionalGeneration"]})");
     EXPECT_SAYS(qwen, "Qwen2VLForConditionalGeneration");
     EXPECT_SAYS(qwen, "Supported are folders of LlavaForConditionalGeneration");
-    EXPECT_SAYS(sentence(R"({"model_type":"llava","text_config":{"model_type":"mistral"}})"),
-                "mistral");
+    EXPECT_SAYS(sentence(R"({"model_type":"llava","text_config":{"model_type":"gemma3_text"}})"),
+                "gemma3_text");
     EXPECT_SAYS(
         sentence(R"({"model_type":"llava","vision_config":{"model_type":"siglip_vision_model"}})"),
         "siglip_vision_model");

@@ -50,7 +50,7 @@ def make_checkpoint(folder: Path, recipe: dict[str, Any], dtype: torch.dtype = t
                     seed: int = 0) -> LlavaForConditionalGeneration:
     """Saves a random model of `recipe` into `folder`, with the demo's tokenizer; returns it."""
     torch.manual_seed(seed)
-    text = LlamaConfig(vocab_size=260, bos_token_id=256, eos_token_id=257, **recipe["text"])
+    text = recipe.get("decoder", LlamaConfig)(vocab_size=260, bos_token_id=256, eos_token_id=257, **recipe["text"])
     vision = CLIPVisionConfig(hidden_size=48, intermediate_size=80, num_attention_heads=4,
                               image_size=IMAGE_SIDE, patch_size=24, **recipe["vision"])
     config = LlavaConfig(vision_config=vision, text_config=text, image_token_index=IMAGE_TOKEN,

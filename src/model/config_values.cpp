@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "model/config_values.h"
+
+#include "base/error.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <limits>
+#include <utility>
+
+namespace ecokv::model {
+
+std::int32_t size(const JsonObject& object, const char* key, std::int64_t fallback) {
+    const std::int64_t value = object.integer(key, fallback);
+    if (value < 1 || value > std::numeric_limits<std::int32_t>::max()) {
+        throwBadInput(fmt::format("{} = {} must be at least 1 and fit into 32 bits.",
+                                  object.where(key), value),
+                      "Check config.json.");
+    }
+    return static_cast<std::int32_t>(value);
+}
+
+double epsilon(const JsonObject& object, const char* key, double fallback) {
+    const double value = object.number(key, fallback);
+    if (!(value >= 0.0 && value < 1.0)) {
+        throwBadInput(
+            fmt::format("{} = {} is not a small positive number.", object.where(key), value));
+    }
+    return value;
+}
+
+Activation activation(const JsonObject& object, const char* key, const char* fallback) {
+    constexpr std::array kNames{
+        std::pair{"silu", Activation::Silu},
+        std::pair{"swish", Activation::Silu},
+        std::pair{"gelu", Activation::Gelu},
+        std::pair{"gelu_new", Activation::GeluTanh},
+        std::pair{"gelu_pytorch_tanh", Activation::GeluTanh},
+        std::pair{"quick_gelu", Activation::QuickGelu},
+        std::pair{"relu", Activation::Relu},
+    };
+    const std::string name = object.string(key, fallback);
+    for (const auto& [known, value] : kNames) {
+        if (name == known) {
+            return value;
+        }
+    }
+    throwBadInput(fmt::format("{} = \"{}\" is not supported.", object.where(key), name),
+                  "Supported are silu, gelu, gelu_new, gelu_pytorch_tanh, quick_gelu and relu.");
+}
+
+void refuseModelType(const JsonObject& object, const char* part) {
+    throwBadInput(fmt::format("{} = \"{}\": this {} is not supported yet.",
+                              object.where("model_type"), object.string("model_type", ""), part),
+                  kSupportedModels);
+}
+
+} // namespace ecokv::model

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Decoders with sliding layers (field case F034) against transformers: Mistral, Qwen2, alternating kinds."""
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from model_reference import Evictions, assert_close, reference_logits
+from tiny_llava import edit_config, load_reference, make_checkpoint, random_prompt, run_probe
+from transformers import MistralConfig, Qwen2Config
+
+pytestmark = pytest.mark.oracle
+
+WINDOW = 8
+SHAPE = {"hidden_size": 96, "intermediate_size": 160, "num_hidden_layers": 4, "num_attention_heads": 6,
+         "num_key_value_heads": 2, "max_position_embeddings": 4096}
+VISION = {"vision": {"hidden_act": "gelu", "num_hidden_layers": 2}, "top": {}}
+KINDS = ["sliding_attention", "full_attention", "sliding_attention", "full_attention"]
+ALTERNATING = VISION | {"decoder": Qwen2Config, "text": SHAPE | {
+    "use_sliding_window": True, "sliding_window": WINDOW, "layer_types": KINDS}}
+LATE = VISION | {"decoder": Qwen2Config, "text": SHAPE | {
+    "use_sliding_window": True, "sliding_window": WINDOW, "max_window_layers": 3}}
+FULL_QWEN2 = VISION | {"decoder": Qwen2Config, "text": SHAPE | {"use_sliding_window": False}}
+MISTRAL = VISION | {"decoder": MistralConfig, "text": SHAPE | {"sliding_window": WINDOW, "head_dim": 24}}
+FULL_MISTRAL = VISION | {"decoder": MistralConfig, "text": SHAPE | {"sliding_window": None}}
+RECIPES = {"alternating": ALTERNATING, "late": LATE, "full qwen2": FULL_QWEN2, "mistral": MISTRAL,
+           "full mistral": FULL_MISTRAL}
+
+
+@pytest.mark.parametrize("name", RECIPES)
+@pytest.mark.parametrize("chunk", [0, 13])
+def test_prefill_and_decoding_equal_transformers(tmp_path: Path, name: str, chunk: int) -> None:
+    model = make_checkpoint(tmp_path / "model", RECIPES[name])
+    prompt = random_prompt(64)
+    forced = [7, 100, 42, 11, 12, 13, 14, 15, 16, 17]
+    run = run_probe(tmp_path / "model", tmp_path, chunk=chunk, forced=forced, **prompt.request(tmp_path))
+    assert_close(run, reference_logits(model, prompt, forced))
+
+
+def test_the_window_matters(tmp_path: Path) -> None:
+    """What transformers computes without the window is far from both, so the tests above can fail."""
+    make_checkpoint(tmp_path / "model", ALTERNATING)
+    prompt = random_prompt(64)
+    run = run_probe(tmp_path / "model", tmp_path, **prompt.request(tmp_path))
+
+    def widen(config: dict[str, Any]) -> None:
+        config["text_config"]["sliding_window"] = 9
+
+    edit_config(tmp_path / "model", widen)
+    wider = reference_logits(load_reference(tmp_path / "model"), prompt)
+    assert np.abs(run.logits - wider).max() > 0.01
+
+
+def test_kinds_of_layers_follow_from_the_older_keys(tmp_path: Path) -> None:
+    """Configurations older than `layer_types`: layers from max_window_layers on slide."""
+    model = make_checkpoint(tmp_path / "model", LATE)
+    edit_config(tmp_path / "model", lambda config: config["text_config"].pop("layer_types"))
+    prompt = random_prompt(64)
+    run = run_probe(tmp_path / "model", tmp_path, forced=[5, 6], **prompt.request(tmp_path))
+    assert_close(run, reference_logits(model, prompt, [5, 6]))
+
+
+@pytest.mark.parametrize("name", ["alternating", "mistral"])
+@pytest.mark.parametrize("tokens", [1, 5, 30])
+def test_extending_a_cache_keeps_the_window(tmp_path: Path, name: str, tokens: int) -> None:
+    model = make_checkpoint(tmp_path / "model", RECIPES[name])
+    ids = random_prompt(64, pictures=0, words=70).ids
+    rows = [39, 39 + tokens, 40 + tokens]
+    with torch.no_grad():
+        reference = model(input_ids=torch.tensor([ids])).logits[0, rows].numpy()
+    run = run_probe(tmp_path / "model", tmp_path, token_ids=ids[:40], then=[{"extend": ids[40:40 + tokens]}],
+                    forced=ids[40 + tokens:41 + tokens])
+    assert_close(run, reference)
+
+
+def test_full_layers_may_be_evicted_beside_sliding_ones(tmp_path: Path) -> None:
+    """Ragged eviction of the full layers; the sliding ones keep every row and see their window."""
+    model = make_checkpoint(tmp_path / "model", ALTERNATING)
+    prompt = random_prompt(64)
+    tokens, question, forced = len(prompt.ids), [11, 200, 3, 77, 5, 90, 91, 8, 9, 10], [1, 2, 3]
+    total = tokens + len(question) + len(forced)
+    evictions = Evictions(layers=4, kv_heads=2, group=3)
+    evictions.append(0, tokens)
+    rng = np.random.default_rng(23)
+    keep = evictions.evict(tokens, lambda layer, head, length: (
+        list(range(length)) if layer % 2 == 0
+        else sorted(rng.choice(length, size=12 + 9 * head + layer, replace=False).tolist())))
+    evictions.apply_to(model, total, windows=[WINDOW, 0, WINDOW, 0])
+    reference = reference_logits(model, prompt, question + forced)
+    run = run_probe(tmp_path / "model", tmp_path, keep=keep, then=[{"extend": question}], forced=forced,
+                    **prompt.request(tmp_path))
+    assert_close(run, reference[[0, len(question), *range(len(question) + 1, len(question) + 4)]])
