@@ -4,9 +4,13 @@
 // inside give the same numbers on any number of threads, so that results depend on neither.
 
 #include "base/cancellation.h"
+#include "base/progress.h"
 
 #include <cstdint>
 #include <exception>
+#include <mutex>
+#include <string>
+#include <utility>
 
 namespace ecokv::analysis {
 
@@ -36,5 +40,25 @@ void forEachLayer(std::int64_t layers, const CancellationToken& cancel, const ch
     }
     cancel.throwIfCancelled(what);
 }
+
+/// Counts finished layers for a sink that takes one call at a time.
+class LayerProgress {
+public:
+    LayerProgress(std::string stage, std::int64_t layers, const ProgressSink& sink)
+        : m_now{std::move(stage), 0, layers, "layers"}, m_sink(sink) {}
+
+    void layerDone() {
+        const std::lock_guard lock(m_mutex);
+        ++m_now.done;
+        if (m_sink) {
+            m_sink(m_now);
+        }
+    }
+
+private:
+    std::mutex m_mutex;
+    Progress m_now;
+    const ProgressSink& m_sink;
+};
 
 } // namespace ecokv::analysis

@@ -2,12 +2,8 @@
 #include "analysis/replay.h"
 
 #include "analysis/parallel_layers.h"
-#include "analysis/replay_cache.h"
-#include "analysis/replay_source.h"
+#include "analysis/replay_measurements.h"
 #include "base/error.h"
-#include "policy/measurement.h"
-#include "policy/policy.h"
-#include "policy/policy_settings.h"
 #include "policy/retention.h"
 
 #include <fmt/format.h>
@@ -21,43 +17,6 @@ namespace ecokv::analysis {
 namespace {
 
 constexpr const char* kWhat = "The replay";
-/// Of the cache; the rest is for measurements, which cost more per byte to make again.
-constexpr double kTensorShare = 0.5;
-
-/// Everything a score depends on: a budget only through what it protects, an allocator not at all.
-std::string scoreKey(const policy::ResolvedPolicy& policy) {
-    policy::PolicyConfig config = policy.config;
-    config.budget = 0;
-    config.ratio.reset();
-    config.allocator = policy::PolicyConfig{}.allocator;
-    config.floor = policy::PolicyConfig{}.floor;
-    config.pyramidBeta = policy::PolicyConfig{}.pyramidBeta;
-    config.headWeights.clear();
-    config.window = policy.window;
-    config.recent = policy.recent;
-    config.sink = policy.sink;
-    config.poolMode = policy.poolMode;
-    config.valueNorm = policy.valueNorm;
-    return policy::policyText(config);
-}
-
-/// Leaves what planning and head maps need.
-void dropTokenScores(policy::LayerScores& scores) {
-    for (auto* values : {&scores.importance, &scores.diversityCosine, &scores.diversityEuclid,
-                         &scores.diversity, &scores.keyNorm, &scores.valueNorm}) {
-        *values = {};
-    }
-}
-
-std::size_t bytesOf(const policy::LayerScores& scores) {
-    std::size_t floats = 0;
-    for (const auto* values :
-         {&scores.importance, &scores.diversityCosine, &scores.diversityEuclid, &scores.diversity,
-          &scores.score, &scores.keyNorm, &scores.valueNorm}) {
-        floats += values->size();
-    }
-    return floats * sizeof(float);
-}
 
 /// Share of the window's attention that survivors hold, per head: A is a mean over rows of softmax,
 /// so its sum over the survivors is that share.
@@ -81,18 +40,18 @@ std::vector<float> massOf(const cache::LayerPlan& plan, const policy::WindowMeas
 class Replayer::Impl {
 public:
     Impl(std::shared_ptr<const trace::TraceReader> reader, const ReplayOptions& options)
-        : m_source(std::move(reader), static_cast<std::size_t>(
-                                          static_cast<double>(options.cacheBytes) * kTensorShare)),
-          m_cache(options.cacheBytes - m_source.cache().limit()) {}
+        : m_measured(std::move(reader), options.cacheBytes) {}
 
-    const trace::TraceReader& reader() const { return m_source.reader(); }
+    const trace::TraceReader& reader() const { return m_measured.source().reader(); }
 
     ReplayResult replay(const ReplayRequest& request, const ProgressSink& progress,
                         const CancellationToken& cancel);
 
-    ReplayStatistics statistics() {
-        return {m_source.cache().bytes(), m_cache.bytes(), m_cache.hits(), m_cache.misses()};
-    }
+    std::vector<std::vector<float>> outputErrors(const std::vector<SurvivorPlans>& plans,
+                                                 const ProgressSink& progress,
+                                                 const CancellationToken& cancel);
+
+    ReplayStatistics statistics() { return m_measured.statistics(); }
 
 private:
     using Scores = std::shared_ptr<const policy::LayerScores>;
@@ -101,110 +60,116 @@ private:
     struct LayerResult {
         Scores scores;
         cache::LayerPlan plan;
-        std::vector<float> mass, error;
+        std::vector<float> mass, error, participation;
     };
 
     LayerResult replayLayer(std::int64_t layer, const policy::ResolvedPolicy& policy,
                             const ReplayRequest& request);
-    Scores scoresOf(std::int64_t layer, const policy::ResolvedPolicy& policy, bool tokenScores);
-    policy::MeasuredParts partsOf(std::int64_t layer, const policy::ResolvedPolicy& policy);
-    std::shared_ptr<const policy::WindowMeasurement> windowOf(std::int64_t layer,
-                                                              std::int64_t window);
+    /// Of one layer [plan][kvHead].
+    std::vector<std::vector<float>> errorsOf(std::int64_t layer,
+                                             const std::vector<policy::MeasuredPlan>& plans);
+    void checkHasValues() const;
+    void assemble(std::vector<LayerResult> layers, ReplayResult& result);
 
     std::mutex m_turn;
-    ReplaySource m_source;
-    ReplayCache m_cache;
+    ReplayMeasurements m_measured;
 };
-
-std::shared_ptr<const policy::WindowMeasurement> Replayer::Impl::windowOf(std::int64_t layer,
-                                                                          std::int64_t window) {
-    using Window = policy::WindowMeasurement;
-    return m_cache.get<Window>(
-        fmt::format("window {} {}", layer, window),
-        [&] {
-            return policy::measureWindow(m_source.layer(layer, false).input, window,
-                                         kernels::Backend::Cpu);
-        },
-        [](const Window& part) { return part.bytes(); });
-}
-
-policy::MeasuredParts Replayer::Impl::partsOf(std::int64_t layer,
-                                              const policy::ResolvedPolicy& policy) {
-    const policy::TokenRange range = policy.candidates();
-    const policy::Geometry geometry = policy.config.geometry;
-    const auto keys = m_cache.get<policy::KeyMeasurement>(
-        fmt::format("keys {} {} {} {}", layer, range.first, range.count,
-                    static_cast<int>(geometry)),
-        [&] {
-            return policy::measureKeys(m_source.layer(layer, false).input, range, geometry,
-                                       kernels::Backend::Cpu);
-        },
-        [](const policy::KeyMeasurement& part) { return part.bytes(); });
-    const auto values = m_cache.get<policy::ValueMeasurement>(
-        fmt::format("values {}", layer),
-        [&] {
-            return policy::measureValues(m_source.layer(layer, true).input, kernels::Backend::Cpu);
-        },
-        [](const policy::ValueMeasurement& part) { return part.bytes(); });
-    return {keys, windowOf(layer, policy.window), values};
-}
-
-Replayer::Impl::Scores Replayer::Impl::scoresOf(std::int64_t layer,
-                                                const policy::ResolvedPolicy& policy,
-                                                bool tokenScores) {
-    return m_cache.get<policy::LayerScores>(
-        fmt::format("scores {} {} {}", layer, tokenScores, scoreKey(policy)),
-        [&] {
-            const policy::Measurement measured(partsOf(layer, policy), policy);
-            policy::LayerScores scores = policy::scoreLayer(measured, policy);
-            if (!tokenScores) {
-                dropTokenScores(scores);
-            }
-            return std::make_shared<const policy::LayerScores>(std::move(scores));
-        },
-        bytesOf);
-}
 
 Replayer::Impl::LayerResult Replayer::Impl::replayLayer(std::int64_t layer,
                                                         const policy::ResolvedPolicy& policy,
                                                         const ReplayRequest& request) {
     LayerResult result;
-    result.scores = scoresOf(layer, policy, request.tokenScores);
+    result.scores = m_measured.scores(layer, policy, request.tokenScores);
     result.plan = policy::planLayer(*result.scores, policy);
-    const std::int64_t rows = std::min(policy.judgedRows(), m_source.dimensions().window);
-    result.mass = massOf(result.plan, *windowOf(layer, rows), policy.tokens);
+    const std::int64_t rows =
+        request.measureRows > 0
+            ? request.measureRows
+            : std::min(policy.judgedRows(), m_measured.source().dimensions().window);
+    result.mass = massOf(result.plan, *m_measured.window(layer, rows), policy.tokens);
     if (request.outputError) {
-        const SourceLayer source = m_source.layer(layer, true);
-        result.error = policy::measureRetention(source.input, result.plan, rows).outputError;
+        const policy::MeasuredPlan measured{&result.plan, rows};
+        result.error = errorsOf(layer, {measured}).front();
+    }
+    if (request.participation) {
+        result.participation =
+            policy::measureParticipation(m_measured.source().layer(layer, false).input,
+                                         policy.candidates(), kernels::Backend::Cpu);
     }
     return result;
+}
+
+void Replayer::Impl::checkHasValues() const {
+    if (!m_measured.source().hasValues()) {
+        throwUsage(fmt::format("The output error needs values, and {} has no /tensors/values.",
+                               reader().path().string()),
+                   "Record values, or leave the output error out.");
+    }
+}
+
+std::vector<std::vector<float>>
+Replayer::Impl::errorsOf(std::int64_t layer, const std::vector<policy::MeasuredPlan>& plans) {
+    const SourceLayer source = m_measured.source().layer(layer, true);
+    std::vector<std::vector<float>> errors;
+    for (policy::Retention& retention : policy::measureRetentions(source.input, plans)) {
+        errors.push_back(std::move(retention.outputError));
+    }
+    return errors;
+}
+
+std::vector<std::vector<float>>
+Replayer::Impl::outputErrors(const std::vector<SurvivorPlans>& plans, const ProgressSink& progress,
+                             const CancellationToken& cancel) {
+    const std::lock_guard turn(m_turn);
+    checkHasValues();
+    m_measured.beginPass();
+    const trace::Dimensions& d = m_measured.source().dimensions();
+    const auto heads = static_cast<std::size_t>(d.kvHeads);
+    std::vector<std::vector<float>> errors(
+        plans.size(), std::vector<float>(static_cast<std::size_t>(d.layers) * heads));
+    LayerProgress report("Output errors", d.layers, progress);
+    forEachLayer(d.layers, cancel, kWhat, [&](std::int64_t layer) {
+        const auto at = static_cast<std::size_t>(layer);
+        std::vector<policy::MeasuredPlan> measured;
+        for (const SurvivorPlans& plan : plans) {
+            measured.push_back({&plan.layers.at(at), plan.rows});
+        }
+        const auto ofLayer = errorsOf(layer, measured);
+        for (std::size_t i = 0; i < plans.size(); ++i) {
+            std::copy(ofLayer[i].begin(), ofLayer[i].end(),
+                      errors[i].begin() + static_cast<std::ptrdiff_t>(at * heads));
+        }
+        report.layerDone();
+    });
+    return errors;
 }
 
 ReplayResult Replayer::Impl::replay(const ReplayRequest& request, const ProgressSink& progress,
                                     const CancellationToken& cancel) {
     const std::lock_guard turn(m_turn);
-    const trace::Dimensions& d = m_source.dimensions();
+    const trace::Dimensions& d = m_measured.source().dimensions();
     ReplayResult result;
-    result.policy = policy::resolve(request.policy, d.tokens, m_source.shape());
-    m_source.checkCanReplay(result.policy);
-    if (request.outputError && !m_source.hasValues()) {
-        throwUsage(fmt::format("The output error needs values, and {} has no /tensors/values.",
-                               reader().path().string()),
-                   "Record values, or leave the output error out.");
+    result.policy = policy::resolve(request.policy, d.tokens, m_measured.source().shape());
+    m_measured.source().checkCanReplay(result.policy);
+    m_measured.source().checkRows(request.measureRows);
+    if (request.outputError) {
+        checkHasValues();
     }
-    m_cache.beginPass();
-    m_source.cache().beginPass();
+    m_measured.beginPass();
     std::vector<LayerResult> layers(static_cast<std::size_t>(d.layers));
-    std::int64_t done = 0;
-    std::mutex reporting;
+    LayerProgress report("Replaying", d.layers, progress);
     forEachLayer(d.layers, cancel, kWhat, [&](std::int64_t layer) {
         layers[static_cast<std::size_t>(layer)] = replayLayer(layer, result.policy, request);
-        const std::lock_guard lock(reporting);
-        ++done;
-        if (progress) {
-            progress({"Replaying", done, d.layers, "layers"});
-        }
+        report.layerDone();
     });
+    assemble(std::move(layers), result);
+    return result;
+}
+
+void Replayer::Impl::assemble(std::vector<LayerResult> layers, ReplayResult& result) {
+    const auto append = [](std::vector<float>& all, const std::vector<float>& part) {
+        all.insert(all.end(), part.begin(), part.end());
+    };
+    result.storedDType = m_measured.source().dtype();
     if (!result.policy.note.empty()) {
         result.notes.push_back(result.policy.note);
     }
@@ -212,14 +177,14 @@ ReplayResult Replayer::Impl::replay(const ReplayRequest& request, const Progress
         for (const auto& rows : layer.plan.keptRows) {
             result.budgetPerHead.push_back(static_cast<std::int32_t>(rows.size()));
         }
-        result.retainedMass.insert(result.retainedMass.end(), layer.mass.begin(), layer.mass.end());
-        result.outputError.insert(result.outputError.end(), layer.error.begin(), layer.error.end());
+        append(result.retainedMass, layer.mass);
+        append(result.outputError, layer.error);
+        append(result.participationRatio, layer.participation);
         result.notes.insert(result.notes.end(), layer.scores->notes.begin(),
                             layer.scores->notes.end());
         result.plans.push_back(std::move(layer.plan));
         result.layers.push_back(std::move(layer.scores));
     }
-    return result;
 }
 
 Replayer::Replayer(std::shared_ptr<const trace::TraceReader> reader, const ReplayOptions& options)
@@ -234,6 +199,12 @@ const trace::TraceReader& Replayer::reader() const {
 ReplayResult Replayer::replay(const ReplayRequest& request, const ProgressSink& progress,
                               const CancellationToken& cancel) {
     return m_impl->replay(request, progress, cancel);
+}
+
+std::vector<std::vector<float>> Replayer::outputErrors(const std::vector<SurvivorPlans>& plans,
+                                                       const ProgressSink& progress,
+                                                       const CancellationToken& cancel) {
+    return m_impl->outputErrors(plans, progress, cancel);
 }
 
 ReplayStatistics Replayer::statistics() const {

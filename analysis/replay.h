@@ -8,6 +8,7 @@
 #include "base/cancellation.h"
 #include "base/progress.h"
 #include "policy/policy.h"
+#include "policy/policy_settings.h"
 #include "trace/trace_reader.h"
 
 #include <cstddef>
@@ -28,8 +29,13 @@ struct ReplayRequest {
     policy::PolicyConfig policy;
     /// Importance, diversity and norms per token, not the score alone; takes a little longer.
     bool tokenScores = false;
-    /// Predicted error of the attention output; needs values and reads every key again.
+    /// Predicted error of the attention output; needs values and attends to every key again.
     bool outputError = false;
+    /// Window rows that retained mass and output error are measured on; 0 = the policy's window, as
+    /// in a run. The same number for several policies makes them comparable.
+    std::int64_t measureRows = 0;
+    /// Participation ratio of the key spectra, which /heads of a trace shows.
+    bool participation = false;
 };
 
 struct ReplayResult {
@@ -40,9 +46,17 @@ struct ReplayResult {
     std::vector<std::int32_t> budgetPerHead; ///< [layer, kvHead] tokens kept
     std::vector<float> retainedMass;         ///< [layer, kvHead] share of the window's attention
     std::vector<float> outputError;          ///< [layer, kvHead], empty unless asked for
+    std::vector<float> participationRatio;   ///< [layer, kvHead], empty unless asked for
+    DType storedDType = DType::F32;          ///< of the recorded keys
     std::vector<std::string> notes;
 
     std::vector<std::uint8_t> kept() const; ///< [layer, kvHead, token] 1 = survives
+};
+
+/// Survivors whose output error is asked for.
+struct SurvivorPlans {
+    std::vector<cache::LayerPlan> layers; ///< [layer]
+    std::int64_t rows = 0;                ///< last window rows that it is measured on
 };
 
 struct ReplayStatistics {
@@ -67,6 +81,12 @@ public:
     /// the threads at work, one at a time.
     ReplayResult replay(const ReplayRequest& request, const ProgressSink& progress = {},
                         const CancellationToken& cancel = {});
+
+    /// Predicted output error of several survivor sets, [plan][layer, kvHead]; every attention row
+    /// is computed once for all of them. Throws Error{Usage} for a trace without values.
+    std::vector<std::vector<float>> outputErrors(const std::vector<SurvivorPlans>& plans,
+                                                 const ProgressSink& progress = {},
+                                                 const CancellationToken& cancel = {});
 
     ReplayStatistics statistics() const;
 

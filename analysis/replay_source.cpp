@@ -54,6 +54,7 @@ ReplaySource::ReplaySource(std::shared_ptr<const trace::TraceReader> reader, std
     : m_reader(std::move(reader)), m_modelName(nameOfModel(*m_reader)), m_cache(cacheBytes) {
     checkTensors(*m_reader);
     m_hasValues = m_reader->has("tensors/values");
+    m_dtype = m_reader->storedDType("tensors/keys");
     readPositions();
     readRotation();
 }
@@ -109,6 +110,13 @@ void ReplaySource::checkCanReplay(const policy::ResolvedPolicy& policy) const {
                                path),
                    "Use geometry=post, or set the attributes rope_theta and rope_style (\"half\" "
                    "or \"interleaved\") of /tensors/keys.");
+    }
+}
+
+void ReplaySource::checkRows(std::int64_t rows) const {
+    if (rows > dimensions().window) {
+        throwUsage(fmt::format("{} window rows were asked for; {} recorded the last {}.", rows,
+                               m_reader->path().string(), dimensions().window));
     }
 }
 

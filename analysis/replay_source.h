@@ -33,10 +33,14 @@ public:
     const trace::Dimensions& dimensions() const { return m_reader->dimensions(); }
     policy::ModelShape shape() const;
     bool hasValues() const { return m_hasValues; }
+    DType dtype() const { return m_dtype; } ///< of the recorded keys
 
     /// Throws Error{Usage} with what is missing and what to do: a window of more rows than were
     /// recorded, values, rotation.
     void checkCanReplay(const policy::ResolvedPolicy& policy) const;
+
+    /// Throws Error{Usage} for more window rows than were recorded.
+    void checkRows(std::int64_t rows) const;
 
     SourceLayer layer(std::int64_t layer, bool withValues);
 
@@ -52,6 +56,7 @@ private:
     std::optional<trace::RotationRecord> m_rotationRecord;
     kernels::Rotation m_rotation;
     bool m_hasValues = false;
+    DType m_dtype = DType::F32;
     ReplayCache m_cache;
 };
 

@@ -11,6 +11,9 @@ namespace ecokv::cli {
 
 void addRunCommand(CLI::App& app);
 void addInfoCommand(CLI::App& app);
+void addReplayCommand(CLI::App& app);
+void addSweepCommand(CLI::App& app);
+void addDiffCommand(CLI::App& app);
 void addPoliciesCommand(CLI::App& app);
 void addDevicesCommand(CLI::App& app);
 

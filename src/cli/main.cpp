@@ -18,6 +18,7 @@ using ecokv::cli::ExitCode;
 constexpr const char* kFooter =
     "Examples:\n"
     "  ecokv run --model resources/demo-model --image PIC.png --prompt \"ABC?\" --budget 48\n"
+    "  ecokv replay out.ecokv.h5 --budget 24\n"
     "  ecokv info out.ecokv.h5\n"
     "Exit codes: 0 done, 1 bug, 2 usage, 3 bad input, 4 cancelled.";
 
@@ -40,6 +41,9 @@ int runProgram(int argc, char** argv) {
     app.require_subcommand(1);
     app.footer(kFooter);
     ecokv::cli::addRunCommand(app);
+    ecokv::cli::addReplayCommand(app);
+    ecokv::cli::addSweepCommand(app);
+    ecokv::cli::addDiffCommand(app);
     ecokv::cli::addInfoCommand(app);
     ecokv::cli::addPoliciesCommand(app);
     ecokv::cli::addDevicesCommand(app);

@@ -86,19 +86,29 @@ void addPolicyOptions(CLI::App& command, PolicyOptions& o) {
     addPolicySettings(command, o);
 }
 
-policy::PolicyConfig policySettings(const CLI::App& command, const PolicyOptions& o) {
-    policy::PolicyConfig config = o.config;
-    if (command.count("--window") > 0) {
-        config.window = o.window;
+policy::PolicyConfig policySettings(const CLI::App& command, const PolicyOptions& o,
+                                    const policy::PolicyConfig& base) {
+    policy::PolicyConfig config = base;
+    const auto given = [&](const char* flag) { return isGiven(command, flag); };
+    if (given("--budget")) {
+        config.budget = o.config.budget;
+        config.ratio.reset(); // of `base`
     }
-    if (command.count("--recent") > 0) {
-        config.recent = o.recent;
-    }
-    if (command.count("--ratio") > 0) {
+    if (given("--ratio")) {
         config.ratio = o.ratio;
+        config.budget = given("--budget") ? o.config.budget : 0;
     }
-    config.geometry = o.geometry == "pre" ? policy::Geometry::Pre : policy::Geometry::Post;
-    config.seed = o.seed;
+    config.allocator = given("--allocator") ? o.config.allocator : config.allocator;
+    config.window = given("--window") ? o.window : config.window;
+    config.recent = given("--recent") ? o.recent : config.recent;
+    config.sink = given("--sink") ? o.config.sink : config.sink;
+    config.alpha = given("--alpha") ? o.config.alpha : config.alpha;
+    config.beta = given("--beta") ? o.config.beta : config.beta;
+    config.pool = given("--pool") ? o.config.pool : config.pool;
+    config.seed = given("--seed") ? o.seed : config.seed;
+    if (given("--geometry")) {
+        config.geometry = o.geometry == "pre" ? policy::Geometry::Pre : policy::Geometry::Post;
+    }
     return config;
 }
 

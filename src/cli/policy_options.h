@@ -27,8 +27,9 @@ void addPolicySettings(CLI::App& command, PolicyOptions& options);
 /// The above and --policy.
 void addPolicyOptions(CLI::App& command, PolicyOptions& options);
 
-/// The flags as defaults for policies named otherwise (lists, other options).
-policy::PolicyConfig policySettings(const CLI::App& command, const PolicyOptions& options);
+/// `base` with the flags that were given: defaults for policies that are named otherwise.
+policy::PolicyConfig policySettings(const CLI::App& command, const PolicyOptions& options,
+                                    const policy::PolicyConfig& base = {});
 /// Throws Error{Usage} for unknown names and values.
 policy::PolicyConfig chosenPolicy(const CLI::App& command, const PolicyOptions& options);
 

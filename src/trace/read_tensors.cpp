@@ -65,16 +65,21 @@ bool isInterleaved(hid_t file, const Attribute& style) {
 
 } // namespace
 
-RawTensor readLayerTensor(hid_t dataset, std::int64_t layer) {
-    const std::vector<std::int64_t> shape = shapeOf(dataset);
-    const Selection part{{layer, 0, 0, 0}, {1, shape[1], shape[2], shape[3]}};
+DType layerDType(hid_t dataset) {
     const Handle type(H5Dget_type(dataset), H5Tclose);
     const TypeClass stored = classify(type.get());
     if (stored == TypeClass::Text || stored == TypeClass::Enum || stored == TypeClass::Other) {
         throwBadInput(fmt::format("{} holds {} where numbers are expected.", nameOf(dataset),
                                   typeName(type.get())));
     }
-    const DType dtype = rawType(stored);
+    return rawType(stored);
+}
+
+RawTensor readLayerTensor(hid_t dataset, std::int64_t layer) {
+    const std::vector<std::int64_t> shape = shapeOf(dataset);
+    const Selection part{{layer, 0, 0, 0}, {1, shape[1], shape[2], shape[3]}};
+    const Handle type(H5Dget_type(dataset), H5Tclose);
+    const DType dtype = layerDType(dataset);
     const Spaces spaces = selectSpaces(dataset, part);
     checkPlausible(dataset, spaces.elements, dtypeSize(dtype));
     RawTensor tensor(dtype, shape[1], shape[2], shape[3]);

@@ -14,6 +14,9 @@
 
 namespace ecokv::trace {
 
+/// The number type that layers of a dataset are read in. Throws where it holds no numbers.
+DType layerDType(hid_t dataset);
+
 /// Layer `layer` of a dataset [layer, head, row, dim]. float32, bfloat16 and float16 keep their
 /// bits; other numbers become float32.
 RawTensor readLayerTensor(hid_t dataset, std::int64_t layer);

@@ -231,6 +231,10 @@ bool TraceReader::has(const std::string& dataset) const {
     });
 }
 
+DType TraceReader::storedDType(const std::string& tensor) const {
+    return m_impl->guarded([&](hid_t file) { return layerDType(openDataset(file, tensor).get()); });
+}
+
 RawTensor TraceReader::layerKeys(std::int64_t layer) const {
     return m_impl->layer("tensors/keys", layer);
 }

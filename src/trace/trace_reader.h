@@ -60,7 +60,8 @@ public:
     /// [window row] true positions; those of the last tokens where the file does not say.
     std::vector<std::int64_t> windowPositions() const;
 
-    bool has(const std::string& dataset) const; ///< of the right shape: "tensors/values"
+    bool has(const std::string& dataset) const;         ///< of the right shape: "tensors/values"
+    DType storedDType(const std::string& tensor) const; ///< that layerKeys() etc. come in
     /// A whole layer [head, token or window row, dim] in the stored number type.
     RawTensor layerKeys(std::int64_t layer) const;
     RawTensor layerValues(std::int64_t layer) const;

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "cli/replay_report.h"
+
+#include "base/error.h"
+#include "cli/text_table.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <span>
+
+namespace ecokv::cli {
+
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
+template <class T> double meanOf(std::span<const T> values) {
+    double sum = 0;
+    for (const T value : values) {
+        sum += static_cast<double>(value);
+    }
+    return values.empty() ? kNone : sum / static_cast<double>(values.size());
+}
+
+/// Entries of one layer in [layer, kvHead] numbers; empty where there are none.
+template <class T>
+std::span<const T> layerOf(const std::vector<T>& values, std::size_t layer, std::size_t heads) {
+    return values.empty() ? std::span<const T>() : std::span(values).subspan(layer * heads, heads);
+}
+
+std::string cell(double value) {
+    return std::isnan(value) ? std::string("-") : fmt::format("{:.3f}", value);
+}
+
+/// JSON has no NaN.
+Json number(double value) {
+    return std::isfinite(value) ? Json(value) : Json(nullptr);
+}
+
+std::string titleOf(const trace::TraceReader& reader, const analysis::ReplayResult& replayed) {
+    const policy::ResolvedPolicy& policy = replayed.policy;
+    std::string title =
+        fmt::format("Replay of {}\n{}", reader.path().string(), policy::policyText(policy.config));
+    if (policy.compresses) {
+        title +=
+            fmt::format(": budget {} of {} tokens per KV head, window {}, recent {}, sinks {}",
+                        policy.budget, policy.tokens, policy.window, policy.recent, policy.sink);
+    }
+    return title + "\n";
+}
+
+std::string reproductionText(const Reproduction& reproduction) {
+    if (reproduction.policyId.empty()) {
+        return {};
+    }
+    if (reproduction.headsEqual == reproduction.heads) {
+        return fmt::format("The same {} survivor sets as recorded (policy {}).\n",
+                           reproduction.heads, reproduction.policyId);
+    }
+    return fmt::format("note: {} of {} survivor sets differ from those recorded for these settings "
+                       "(policy {}): the run scored in other arithmetic, for instance on a GPU.\n",
+                       reproduction.heads - reproduction.headsEqual, reproduction.heads,
+                       reproduction.policyId);
+}
+
+Json settingsJson(const policy::Settings& settings) {
+    Json json = Json::object();
+    for (const auto& [name, value] : settings) {
+        std::visit([&json, &name = name](const auto& plain) { json[name] = plain; }, value);
+    }
+    return json;
+}
+
+Json headsJson(const analysis::ReplayResult& replayed) {
+    Json heads = Json::array();
+    std::size_t index = 0;
+    for (std::size_t layer = 0; layer < replayed.plans.size(); ++layer) {
+        const policy::LayerScores& scores = *replayed.layers[layer];
+        for (std::size_t head = 0; head < replayed.plans[layer].keptRows.size(); ++head, ++index) {
+            Json entry{{"layer", layer},
+                       {"kv_head", head},
+                       {"kept", replayed.budgetPerHead[index]},
+                       {"redundancy", number(scores.redundancy[head])},
+                       {"redundancy_cosine", number(scores.redundancyCosine[head])},
+                       {"redundancy_euclid", number(scores.redundancyEuclid[head])},
+                       {"anisotropy", number(scores.anisotropy[head])},
+                       {"mean_key_norm", number(scores.meanKeyNorm[head])},
+                       {"retained_mass", number(replayed.retainedMass[index])},
+                       {"kept_tokens", replayed.plans[layer].keptRows[head]}};
+            entry["output_error"] =
+                replayed.outputError.empty() ? Json(nullptr) : number(replayed.outputError[index]);
+            heads.push_back(std::move(entry));
+        }
+    }
+    return heads;
+}
+
+} // namespace
+
+Reproduction compareWithRecorded(const trace::TraceReader& reader,
+                                 const analysis::ReplayResult& replayed) {
+    const trace::Dimensions& d = reader.dimensions();
+    for (const std::string& id : reader.policyIds()) {
+        const trace::PolicyRecord recorded = reader.policy(id);
+        policy::Settings settings;
+        try {
+            settings = policy::settingsOf(policy::resolve(
+                analysis::recordedPolicy(recorded.attributes), d.tokens, replayed.policy.shape));
+        } catch (const Error&) {
+            continue; // a policy of a newer version
+        }
+        if (settings != policy::settingsOf(replayed.policy)) {
+            continue;
+        }
+        Reproduction result{id, 0, d.layers * d.kvHeads};
+        const std::vector<std::uint8_t> kept = replayed.kept();
+        for (std::int64_t head = 0; head < result.heads; ++head) {
+            const auto begin = static_cast<std::ptrdiff_t>(head * d.tokens);
+            result.headsEqual += std::equal(kept.begin() + begin, kept.begin() + begin + d.tokens,
+                                            recorded.kept.begin() + begin)
+                                     ? 1
+                                     : 0;
+        }
+        return result;
+    }
+    return {};
+}
+
+std::string replayText(const trace::TraceReader& reader, const analysis::ReplayResult& replayed,
+                       const Reproduction& reproduction) {
+    const auto heads = static_cast<std::size_t>(reader.dimensions().kvHeads);
+    std::string text = titleOf(reader, replayed);
+    TextTable table(0);
+    table.addRow(
+        {"layer", "kept/head", "redundancy", "mass kept", "output error", "(means over heads)"});
+    std::vector<float> redundancy;
+    for (std::size_t layer = 0; layer < replayed.plans.size(); ++layer) {
+        const auto& own = replayed.layers[layer]->redundancy;
+        redundancy.insert(redundancy.end(), own.begin(), own.end());
+        table.addRow({fmt::format("{}", layer),
+                      fmt::format("{:.1f}", meanOf(layerOf(replayed.budgetPerHead, layer, heads))),
+                      cell(meanOf(std::span<const float>(own))),
+                      cell(meanOf(layerOf(replayed.retainedMass, layer, heads))),
+                      cell(meanOf(layerOf(replayed.outputError, layer, heads))), ""});
+    }
+    const double kept = meanOf(std::span<const std::int32_t>(replayed.budgetPerHead));
+    const double mass = meanOf(std::span<const float>(replayed.retainedMass));
+    const double error = meanOf(std::span<const float>(replayed.outputError));
+    table.addRow({"all", fmt::format("{:.1f}", kept),
+                  cell(meanOf(std::span<const float>(redundancy))), cell(mass), cell(error), ""});
+    text += fmt::format("\n{}\n", table.text());
+    text += fmt::format("Keeps {:.1f} of {} tokens per KV head ({:.1f} %), which hold {:.1f} % of "
+                        "the attention of the last {} rows",
+                        kept, replayed.policy.tokens,
+                        100 * kept / static_cast<double>(replayed.policy.tokens), 100 * mass,
+                        replayed.policy.window);
+    text += std::isnan(error) ? std::string(".\n")
+                              : fmt::format("; their output is off by {:.1f} %.\n", 100 * error);
+    return text + reproductionText(reproduction);
+}
+
+std::string replayJson(const trace::TraceReader& reader, const analysis::ReplayResult& replayed,
+                       const Reproduction& reproduction) {
+    Json json{{"trace", reader.path().string()},
+              {"policy", settingsJson(policy::settingsOf(replayed.policy))},
+              {"tokens", replayed.policy.tokens},
+              {"mean_kept", meanOf(std::span<const std::int32_t>(replayed.budgetPerHead))},
+              {"mean_retained_mass", number(meanOf(std::span<const float>(replayed.retainedMass)))},
+              {"mean_output_error", number(meanOf(std::span<const float>(replayed.outputError)))},
+              {"heads", headsJson(replayed)},
+              {"notes", replayed.notes},
+              {"reproduces", nullptr}};
+    if (!reproduction.policyId.empty()) {
+        json["reproduces"] = {{"policy_id", reproduction.policyId},
+                              {"heads", reproduction.heads},
+                              {"heads_equal", reproduction.headsEqual}};
+    }
+    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+} // namespace ecokv::cli
