@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "cli/commands.h"
 #include "cli/exit_code.h"
+#include "cli/whole_numbers.h"
 
 #include <fmt/format.h>
 
@@ -47,6 +48,7 @@ int runProgram(int argc, char** argv) {
     ecokv::cli::addInfoCommand(app);
     ecokv::cli::addPoliciesCommand(app);
     ecokv::cli::addDevicesCommand(app);
+    ecokv::cli::refuseHugeNumbers(app);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {

@@ -248,7 +248,7 @@ void expectAgreement(std::int64_t count, const CompositeScoreParams& params) {
 
 TEST(CompositeScoreMatrix, cpuAgreesWithTheReference) {
     for (const std::int64_t count : {1, 2, 7, 33, 1000}) {
-        for (const int kernel : {1, 3, 5, 13}) {
+        for (const int kernel : {1, 3, 5, 13, 31}) {
             for (const PoolMode mode :
                  {PoolMode::Average, PoolMode::AveragePadded, PoolMode::Max}) {
                 SCOPED_TRACE("tokens " + std::to_string(count) + " kernel " +

@@ -206,7 +206,8 @@ TEST_P(CudaKernels, compositeScoreEqualsTheReference) {
                                     valueNorm.data(), redundancy.data(), squares.data()};
     for (const PoolMode mode : {PoolMode::Average, PoolMode::AveragePadded, PoolMode::Max}) {
         for (const bool addValueNorm : {false, true}) {
-            const CompositeScoreParams params{0.3F, 7, mode, addValueNorm};
+            const int width = addValueNorm ? 31 : 7;
+            const CompositeScoreParams params{0.3F, width, mode, addValueNorm};
             std::vector<std::vector<float>> expected(5, std::vector<float>(count)), got = expected;
             std::vector<std::uint8_t> flags(static_cast<std::size_t>(c.kvHeads * 3), 9);
             auto gotFlags = flags;

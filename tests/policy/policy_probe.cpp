@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Lets an oracle in another language drive the policies: reads one layer from a raw float32 file
-// and prints kept sets and scores as JSON, one object per policy. Positions are 0 .. tokens - 1.
+// (layer 0 of so many) and prints kept sets and scores as JSON, one object per policy. Positions are 0 .. tokens - 1.
 //
-//   ecokv_policy_probe FILE kvHeads group tokens rows dim POLICY...
+//   ecokv_policy_probe FILE kvHeads group tokens rows dim layers POLICY...
 //
 // FILE holds keys [kvHead, token, dim], values [kvHead, token, dim] and queries
 // [kvHead * group, row, dim] one after the other, little endian.
@@ -76,8 +76,9 @@ json perHead(const std::vector<float>& numbers, std::int64_t tokens) {
     return heads;
 }
 
-json evaluate(Tensors& tensors, const std::string& text) {
-    const auto resolved = policy::resolve(policy::parsePolicy(text), tensors.tokens);
+json evaluate(Tensors& tensors, std::int32_t layers, const std::string& text) {
+    const policy::ModelShape shape{layers, static_cast<std::int32_t>(tensors.kvHeads), "probe"};
+    const auto resolved = policy::resolve(policy::parsePolicy(text), tensors.tokens, shape);
     const auto scores = policy::scoreLayer(tensors.input(), resolved, kernels::Backend::Cpu);
     return {
         {"policy", text},
@@ -86,6 +87,8 @@ json evaluate(Tensors& tensors, const std::string& text) {
         {"sink", resolved.sink},
         {"compressed", resolved.compresses},
         {"note", resolved.note},
+        {"budget", resolved.budget},
+        {"head_budgets", resolved.headBudgets},
         {"kept", policy::planLayer(scores, resolved).keptRows},
         {"score", perHead(scores.score, tensors.tokens)},
         {"importance", perHead(scores.importance, tensors.tokens)},
@@ -101,15 +104,17 @@ json evaluate(Tensors& tensors, const std::string& text) {
 } // namespace
 
 int main(int count, char** arguments) {
-    if (count < 8) {
-        std::cerr << "usage: ecokv_policy_probe FILE kvHeads group tokens rows dim POLICY...\n";
+    if (count < 9) {
+        std::cerr << "usage: ecokv_policy_probe FILE kvHeads group tokens rows dim layers "
+                     "POLICY...\n";
         return 2;
     }
     try {
         Tensors tensors = readTensors(arguments + 1);
         json results = json::array();
-        for (int i = 7; i < count; ++i) {
-            results.push_back(evaluate(tensors, arguments[i]));
+        const std::int32_t layers = std::stoi(arguments[7]);
+        for (int i = 8; i < count; ++i) {
+            results.push_back(evaluate(tensors, layers, arguments[i]));
         }
         std::cout << results.dump() << '\n';
     } catch (const std::exception& error) {

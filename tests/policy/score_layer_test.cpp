@@ -253,11 +253,22 @@ TEST(ScoreLayer, geometryPreUndoesTheRotationOfEveryTruePosition) {
     input.rotation = &rotation;
     input.positions = positions;
     input.windowPositions = std::span(positions).last(2);
-    const auto pre = resolve(parsePolicy("ecokv:budget=6,sink=1,window=2,geometry=pre"), 12);
-    const LayerScores undone = scoreLayer(input, pre, kernels::Backend::Cpu);
-    const Outcome expected = run(still, "ecokv:budget=6,sink=1,window=2");
-    for (std::size_t token = 1; token < 11; ++token) {
-        EXPECT_NEAR(undone.diversity[token], expected.scores.diversity[token], 1e-5);
+    const auto outcomes = [&](const std::string& policy) {
+        const std::string text = policy + ":budget=6,sink=1,recent=1,window=2,lambda=0";
+        const auto pre = resolve(parsePolicy(text + ",geometry=pre"), 12);
+        return std::pair{scoreLayer(input, pre, kernels::Backend::Cpu), run(still, text).scores};
+    };
+    for (const char* policy : {"ecokv", "mixkv"}) { // r and importance see the keys as cached
+        const auto [undone, expected] = outcomes(policy);
+        for (std::size_t token = 1; token < 11; ++token) {
+            EXPECT_NEAR(undone.diversity[token], expected.diversity[token], 1e-5) << policy;
+        }
+    }
+    for (const char* policy : {"keydiff", "manifoldkv", "rkv"}) {
+        const auto [undone, expected] = outcomes(policy);
+        for (std::size_t token = 1; token < 11; ++token) {
+            EXPECT_NEAR(undone.score[token], expected.score[token], 1e-5) << policy;
+        }
     }
 }
 

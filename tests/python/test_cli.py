@@ -58,7 +58,8 @@ def test_a_tiny_random_budget_breaks_the_answer(demo_documents: list[dict[str, A
     assert wrong == 3
 
 
-@pytest.mark.parametrize("policy", ["full", "random", "streaming", "snapkv", "mixkv", "ecokv"])
+@pytest.mark.parametrize("policy", ["full", "random", "streaming", "snapkv", "knorm", "vnorm", "keydiff", "manifoldkv",
+                                    "tova", "h2o", "rkv", "mixkv", "ecokv"])
 def test_every_policy_runs_and_repeats_exactly(policy: str, demo_documents: list[dict[str, Any]]) -> None:
     arguments = run_arguments(demo_documents, "--policy", policy, "--budget", 40)
     first, second = run_ecokv(*arguments), run_ecokv(*arguments, "--threads", 1)
@@ -66,6 +67,105 @@ def test_every_policy_runs_and_repeats_exactly(policy: str, demo_documents: list
     assert first["ledger"] == second["ledger"]
     kept = 40 if policy != "full" else first["prompt_tokens"]
     assert first["ledger"]["kept_tokens"] == [[kept] * KV_HEADS] * LAYERS
+
+
+def head_table(folder: Path, kind: str, **changes: Any) -> Path:
+    """A head table of the demo model with numbers that differ per head."""
+    numbers = np.linspace(0.1, 0.9, LAYERS * KV_HEADS).reshape(LAYERS, KV_HEADS)
+    table = {"format": "ecokv-head-table", "kind": kind, "model": run_ecokv("info", DEMO_MODEL)["name"],
+             "layers": LAYERS, "kv_heads": KV_HEADS, "values": numbers.tolist()}
+    path = folder / f"{kind}.json"
+    path.write_text(json.dumps(table | changes), "utf-8")
+    return path
+
+
+@pytest.mark.parametrize("allocator", ["pyramid", "adaptive", "static"])
+def test_allocators_share_the_budget_exactly(tmp_path: Path, demo_documents: list[dict[str, Any]],
+                                             allocator: str) -> None:
+    path = tmp_path / "out.ecokv.h5"
+    weights = head_table(tmp_path, "weights")
+    options = f"ecokv:head_weights={weights}" if allocator == "static" else "ecokv"
+    result = run_ecokv(*run_arguments(demo_documents, "--policy", options, "--budget", 40, "--allocator", allocator,
+                                      "--trace", path))
+    kept = np.array(result["ledger"]["kept_tokens"])
+    assert kept.sum() == LAYERS * KV_HEADS * 40
+    assert kept.min() >= 10 and kept.max() > kept.min()  # 10 recent tokens in every head
+    if allocator == "pyramid":  # 10 + 30 / 20 in the last layer, 2 x 40 - 11.5 in the first
+        assert kept[0, 0] in (68, 69) and kept[-1, 0] in (11, 12)
+    assert result["ledger"]["kept_bytes"] == 2 * kept.sum() * DIM * 4
+    with h5py.File(path) as trace:
+        assert (trace["policies/0/kept"][...].sum(-1) == kept).all()
+        attributes = trace["policies/0"].attrs
+        assert attributes["allocator"] == allocator
+        special = {"pyramid": ("pyramid_beta", 20.0), "adaptive": ("floor", 0.2), "static": ("head_weights", "weights.json")}
+        name, value = special[allocator]
+        assert attributes[name] == value
+
+
+def test_the_trace_says_where_redundancies_came_from(tmp_path: Path, demo_documents: list[dict[str, Any]]) -> None:
+    table = head_table(tmp_path, "redundancy")
+    stored = np.array(json.loads(table.read_text("utf-8"))["values"])
+    path = tmp_path / "out.ecokv.h5"
+    for text, source in (("measured", "measured"), ("0.25", "constant"), (f"table:{table}", "table")):
+        run_ecokv(*run_arguments(demo_documents, "--policy", f"mixkv:redundancy={text}", "--budget", 40, "--trace", path))
+        with h5py.File(path) as trace:
+            attributes = trace["policies/0"].attrs
+            assert attributes["redundancy_source"] == source
+            used = trace["heads/redundancy"][...]
+            if source == "constant":
+                assert attributes["redundancy_constant"] == 0.25
+                assert (used == 0.25).all()
+            elif source == "table":
+                assert attributes["redundancy_table"] == "redundancy.json"
+                np.testing.assert_allclose(used, stored, rtol=1e-6)
+
+
+def test_tables_of_another_model_are_refused(tmp_path: Path, demo_documents: list[dict[str, Any]]) -> None:
+    """F028: both shapes or both names in the sentence, exit code 3."""
+    for changes, words in (({"layers": 28, "values": [[1, 1, 1, 1]] * 28}, ("28 layers x 4 KV heads", "6 x 4")),
+                           ({"model": "somebody-else"}, ("somebody-else", "demo-model"))):
+        table = head_table(tmp_path, "weights", **changes)
+        done = run_program("ecokv", *run_arguments(demo_documents, "--budget", 40, "--allocator", "static", "--policy",
+                                                   f"knorm:head_weights={table}"))
+        assert done.returncode == 3
+        assert all(word in done.stderr for word in (*words, str(table)))
+
+
+@pytest.mark.parametrize("arguments,words", [
+    (["--policy", "ecokv:budget=6", "--budget", 5], ["--budget 5", "budget=6", "contradict"]),
+    (["--policy", "ecokv:ratio=0.5", "--budget", 5], ["--budget", "ratio=0.5", "contradict"]),
+    (["--policy", "ecokv", "--budget", 5, "--ratio", 0.5], ["budget of 5", "ratio of 0.5"]),
+    (["--budget", "99999999999999999999"], ["99999999999999999999", "64 bits"]),
+    (["--budget", 5, "--seed", "18446744073709551616"], ["64 bits"]),
+    (["--policy", "ecokv:budget=99999999999999999999"], ["99999999999999999999", "whole number"]),
+    (["--ratio", 1], ["ratio is 1", "below 1"]),
+    (["--budget", 5, "--allocator", "pyramids"], ["uniform, pyramid, adaptive, static"]),
+    (["--budget", 5, "--allocator", "static"], ["head_weights=FILE"]),
+])
+def test_settings_that_cannot_be_are_refused(arguments: list[object], words: list[str]) -> None:
+    done = run_program("ecokv", "run", "--model", DEMO_MODEL, "--prompt", "x", *arguments)
+    assert done.returncode == 2
+    assert all(word in done.stderr for word in words), done.stderr
+
+
+def test_settings_said_twice_may_agree(demo_documents: list[dict[str, Any]]) -> None:
+    result = run_ecokv(*run_arguments(demo_documents, "--policy", "ecokv:budget=40,window=16", "--budget", 40, "--window", 16))
+    assert result["budget"] == 40
+
+
+def test_policies_are_listed_with_what_they_read() -> None:
+    listing = run_program("ecokv", "policies").stdout
+    sections: dict[str, str] = {}
+    for line in listing.splitlines():
+        if line and not line.startswith(" ") and ":" not in line:
+            sections[line] = ""
+        elif sections:
+            sections[list(sections)[-1]] += line + "\n"
+    assert list(sections)[:3] == ["full", "random", "streaming"] and list(sections)[-4:] == ["uniform", "pyramid", "adaptive",
+                                                                                            "static"]
+    assert "  lambda" in sections["rkv"] and "  alpha" not in sections["mixkv"] and "  window" not in sections["knorm"]
+    assert "cannot evict while decoding" in sections["h2o"]
+    assert "  pyramid_beta" in sections["pyramid"] and "(default 0.2)" in sections["adaptive"]
 
 
 def test_the_full_answer_comes_from_the_same_prefill(demo_documents: list[dict[str, Any]]) -> None:

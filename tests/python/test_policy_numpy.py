@@ -49,8 +49,8 @@ def redundancies(keys: Array) -> tuple[float, float]:
 
 
 def expected_score(layer: Layer, head: int, window: int, span: slice, *, alpha: float, beta: float,
-                   mode: str, vnorm: bool, width: int = 5) -> Array:
-    """`s` of the candidates `span`."""
+                   mode: str, vnorm: bool, width: int = 5, redundancy: float | None = None) -> Array:
+    """`s` of the candidates `span`; `redundancy` in the place of the measured one."""
     keys = layer.keys[head, span].astype(np.float64)
     importance = pooled(window_attention(layer, head, window)[span], width, mode)
     if vnorm:
@@ -61,7 +61,8 @@ def expected_score(layer: Layer, head: int, window: int, span: slice, *, alpha: 
     d_euc = minmax(np.linalg.norm(keys - keys.mean(0), axis=1))
     d = alpha * d_cos + (1 - alpha) * d_euc
     r_cos, r_euc = redundancies(keys)
-    r = float(np.clip(beta * r_cos + (1 - beta) * r_euc, 0, 1))
+    measured = float(np.clip(beta * r_cos + (1 - beta) * r_euc, 0, 1))
+    r = measured if redundancy is None else redundancy
     result: Array = (1 - r) * importance + r * d * importance.mean() / d.mean()
     return result
 
