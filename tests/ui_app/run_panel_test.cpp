@@ -47,6 +47,7 @@ TEST(RunPanel, settingsRoundTrip) {
     config.policy.beta = 0.3;
     config.policy.pool = 7;
     config.policy.seed = 99;
+    config.policy.allocator = "adaptive";
     config.maxNewTokens = 12;
     config.temperature = 0.8;
     config.compareFull = true;
@@ -60,6 +61,7 @@ TEST(RunPanel, settingsRoundTrip) {
     EXPECT_EQ(back.prompt, config.prompt);
     EXPECT_EQ(back.policy.scorer, "snapkv");
     EXPECT_EQ(back.policy.budget, 24);
+    EXPECT_EQ(back.policy.allocator, "adaptive");
     EXPECT_EQ(back.policy.window, 16);
     EXPECT_EQ(back.policy.recent, 4);
     EXPECT_EQ(back.policy.sink, 2);
@@ -72,6 +74,24 @@ TEST(RunPanel, settingsRoundTrip) {
     EXPECT_TRUE(back.compareFull);
     EXPECT_EQ(back.device, session::DeviceChoice::Cpu);
     EXPECT_EQ(back.dtype, session::DTypeChoice::F32);
+}
+
+// What the form has no field for stays with the settings until another policy is chosen.
+TEST(RunPanel, settingsWithoutAFieldStay) {
+    session::RunConfig config;
+    config.policy.budget = 24;
+    config.policy.geometry = policy::Geometry::Pre;
+    config.policy.poolMode = kernels::PoolMode::Max;
+    config.policy.allocator = "static";
+    config.policy.headWeights = "/w.json";
+    RunPanel panel;
+    panel.setConfig(config);
+    EXPECT_EQ(panel.config().policy, config.policy);
+    config.policy = {};
+    config.policy.scorer = "knorm";
+    config.policy.budget = 24;
+    panel.setConfig(config);
+    EXPECT_EQ(panel.config().policy, config.policy);
 }
 
 TEST(RunPanel, untouchedFieldsLeaveTheScorersDefaults) {

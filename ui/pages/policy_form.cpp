@@ -17,6 +17,7 @@ namespace {
 
 constexpr int kMostTokens = 1'000'000;
 constexpr int kDefaultBudget = 48;
+constexpr const char* kNeedsAFile = "static";
 
 } // namespace
 
@@ -54,6 +55,7 @@ PolicyForm::PolicyForm(QWidget* parent)
     layout->addWidget(m_moreButton);
     layout->addWidget(more);
     fillPolicies();
+    fillAllocators();
     connectChanges();
     setConfig({});
 }
@@ -87,6 +89,9 @@ QWidget* PolicyForm::makeMore() {
     auto* form = new QFormLayout(more);
     form->setContentsMargins(12, 0, 0, 0);
     form->setFieldGrowthPolicy(QFormLayout::AllNonFixedFieldsGrow);
+    m_allocator = new QComboBox;
+    m_allocator->setToolTip(tr("How the budget is shared over layers and heads"));
+    form->addRow(tr("Allo&cator"), m_allocator);
     m_window =
         addCount(form, tr("&Window"),
                  tr("Observation window: the last tokens whose attention is measured"), true);
@@ -111,6 +116,19 @@ void PolicyForm::fillPolicies() {
     }
 }
 
+void PolicyForm::fillAllocators() {
+    for (const session::PolicyEntry& info : session::allocatorCatalogue()) {
+        if (info.name == kNeedsAFile) {
+            continue; // offered when settings that name the file are opened
+        }
+        m_allocator->addItem(QString::fromStdString(info.name));
+        m_allocator->setItemData(
+            m_allocator->count() - 1,
+            QString::fromStdString(info.summary + "\n" + info.formula + "\n" + info.source),
+            Qt::ToolTipRole);
+    }
+}
+
 void PolicyForm::updatePolicy() {
     const int index = m_scorer->currentIndex();
     const auto& policies = session::policyCatalogue();
@@ -124,7 +142,9 @@ void PolicyForm::updatePolicy() {
 }
 
 void PolicyForm::connectChanges() {
+    connect(m_scorer, &QComboBox::currentIndexChanged, this, [this] { m_hidden = {}; });
     connect(m_scorer, &QComboBox::currentIndexChanged, this, &PolicyForm::updatePolicy);
+    connect(m_allocator, &QComboBox::currentIndexChanged, this, &PolicyForm::changed);
     connect(m_scorer, &QComboBox::currentIndexChanged, this, &PolicyForm::changed);
     for (QSpinBox* box : {m_budget, m_window, m_recent, m_sink, m_pool}) {
         connect(box, &QSpinBox::valueChanged, this, &PolicyForm::changed);
@@ -135,12 +155,15 @@ void PolicyForm::connectChanges() {
 }
 
 policy::PolicyConfig PolicyForm::config() const {
-    policy::PolicyConfig config;
+    policy::PolicyConfig config = m_hidden;
+    config.allocator = m_allocator->currentText().toStdString();
     config.scorer = m_scorer->currentText().toStdString();
     config.budget = m_budget->isEnabled() ? m_budget->value() : 0;
+    config.window.reset();
     if (m_window->value() >= 0) {
         config.window = m_window->value();
     }
+    config.recent.reset();
     if (m_recent->value() >= 0) {
         config.recent = m_recent->value();
     }
@@ -153,6 +176,13 @@ policy::PolicyConfig PolicyForm::config() const {
 
 void PolicyForm::setConfig(const policy::PolicyConfig& config) {
     m_scorer->setCurrentText(QString::fromStdString(config.scorer));
+    const QString allocator = QString::fromStdString(config.allocator);
+    if (m_allocator->findText(allocator) < 0) {
+        m_allocator->addItem(allocator);
+    }
+    m_allocator->setCurrentText(allocator);
+    m_hidden = config;
+    m_hidden.ratio.reset(); // the form asks for a budget
     m_budget->setValue(config.budget > 0 ? static_cast<int>(config.budget) : kDefaultBudget);
     m_window->setValue(config.window.value_or(-1));
     m_recent->setValue(static_cast<int>(config.recent.value_or(-1)));

@@ -34,6 +34,7 @@ private:
     QDoubleSpinBox* addShare(QFormLayout* form, const QString& label, const QString& toolTip);
     QWidget* makeMore();
     void fillPolicies();
+    void fillAllocators();
     void updatePolicy();
     void connectChanges();
 
@@ -41,12 +42,14 @@ private:
     QLabel* m_summary;
     QSpinBox* m_budget;
     QToolButton* m_moreButton;
+    QComboBox* m_allocator = nullptr;
     QSpinBox* m_window = nullptr;
     QSpinBox* m_recent = nullptr;
     QSpinBox* m_sink = nullptr;
     QSpinBox* m_pool = nullptr;
     QDoubleSpinBox* m_alpha = nullptr;
     QDoubleSpinBox* m_beta = nullptr;
+    policy::PolicyConfig m_hidden; ///< settings without a field, as long as the policy stays
 };
 
 } // namespace ecokv::ui
