@@ -14,6 +14,7 @@ void addInfoCommand(CLI::App& app);
 void addReplayCommand(CLI::App& app);
 void addSweepCommand(CLI::App& app);
 void addDiffCommand(CLI::App& app);
+void addExportTableCommand(CLI::App& app);
 void addPoliciesCommand(CLI::App& app);
 void addDevicesCommand(CLI::App& app);
 

@@ -63,7 +63,7 @@ analysis::DiffSide DiffSides::side(const std::string& text, std::int64_t budget)
                                            : ": " + ids.front() +
                                                  (ids.size() > 1 ? " to " + ids.back() : "")));
     }
-    if (config.budget == 0 && config.scorer != "full") {
+    if (config.budget == 0 && !config.ratio && config.scorer != "full") {
         throwUsage(fmt::format("The policy {} needs a budget.", text),
                    "Add --budget N (tokens kept per KV head).");
     }

@@ -45,6 +45,7 @@ int runProgram(int argc, char** argv) {
     ecokv::cli::addReplayCommand(app);
     ecokv::cli::addSweepCommand(app);
     ecokv::cli::addDiffCommand(app);
+    ecokv::cli::addExportTableCommand(app);
     ecokv::cli::addInfoCommand(app);
     ecokv::cli::addPoliciesCommand(app);
     ecokv::cli::addDevicesCommand(app);

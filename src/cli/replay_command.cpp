@@ -49,7 +49,7 @@ policy::PolicyConfig wantedPolicy(const trace::TraceReader& reader, const CLI::A
         return ownPolicy(reader, command, options);
     }
     policy::PolicyConfig config = chosenPolicy(command, options);
-    if (config.budget == 0 && config.scorer != "full") {
+    if (config.budget == 0 && !config.ratio && config.scorer != "full") {
         config.budget = recordedBudget(reader);
         if (config.budget == 0) {
             throwUsage(fmt::format("The policy {} needs a budget.", config.scorer),

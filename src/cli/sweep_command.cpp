@@ -143,7 +143,7 @@ void sweepCommand(const CLI::App& command, SweepCommand options) {
     const auto replayer = openReplayer(options.input);
     const trace::TraceReader& reader = replayer->reader();
     policy::PolicyConfig defaults = policySettings(command, options.settings);
-    if (defaults.budget == 0) {
+    if (defaults.budget == 0 && !defaults.ratio) {
         defaults.budget = recordedBudget(reader);
     }
     analysis::SweepRequest request;

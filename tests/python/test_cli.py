@@ -120,6 +120,21 @@ def test_the_trace_says_where_redundancies_came_from(tmp_path: Path, demo_docume
                 np.testing.assert_allclose(used, stored, rtol=1e-6)
 
 
+def test_a_table_exported_from_a_run_replaces_what_the_run_measured(tmp_path: Path,
+                                                                     demo_documents: list[dict[str, Any]]) -> None:
+    measured, stored, table = tmp_path / "a.ecokv.h5", tmp_path / "b.ecokv.h5", tmp_path / "table.json"
+    run_ecokv(*run_arguments(demo_documents, "--policy", "ecokv", "--budget", 40, "--trace", measured))
+    done = run_program("ecokv", "export-table", measured, "--metric", "redundancy", "--out", table)
+    assert done.returncode == 0, done.stderr
+    run_ecokv(*run_arguments(demo_documents, "--policy", f"ecokv:redundancy=table:{table}", "--budget", 40, "--trace", stored))
+    with h5py.File(measured) as a, h5py.File(stored) as b:
+        values = np.array(json.loads(table.read_text("utf-8"))["values"])
+        np.testing.assert_allclose(values, a["heads/redundancy"][...], rtol=1e-6)
+        assert (a["policies/0/kept"][...] == b["policies/0/kept"][...]).all()
+    done = run_program("ecokv", "export-table", measured, "--metric", "anisotropi", "--out", table)
+    assert done.returncode == 2 and "anisotropy" in done.stderr
+
+
 def test_tables_of_another_model_are_refused(tmp_path: Path, demo_documents: list[dict[str, Any]]) -> None:
     """F028: both shapes or both names in the sentence, exit code 3."""
     for changes, words in (({"layers": 28, "values": [[1, 1, 1, 1]] * 28}, ("28 layers x 4 KV heads", "6 x 4")),
@@ -312,7 +327,7 @@ def test_commands_need_no_display(demo_documents: list[dict[str, Any]]) -> None:
     """F142"""
     environment = {k: v for k, v in os.environ.items() if k not in ("DISPLAY", "WAYLAND_DISPLAY")}
     assert run_program("ecokv", "--help", env=environment).returncode == 0
-    for command in ("run", "info", "policies", "devices"):
+    for command in ("run", "export-table", "info", "policies", "devices"):
         done = run_program("ecokv", command, "--help", env=environment)
         assert done.returncode == 0 and "Example" in done.stdout, command
     done = run_program("ecokv", *run_arguments(demo_documents, "--budget", 48), env=environment)

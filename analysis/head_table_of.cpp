@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "analysis/head_table_of.h"
+
+#include "base/error.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace ecokv::analysis {
+
+namespace {
+
+std::string modelName(const trace::TraceReader& reader) {
+    const auto model = reader.model();
+    if (model) {
+        const auto name = model->attributes.find("name");
+        if (name != model->attributes.end() && std::holds_alternative<std::string>(name->second)) {
+            return std::get<std::string>(name->second);
+        }
+    }
+    throwBadInput(fmt::format("{} does not name its model, so no table can be made of it.",
+                              reader.path().string()),
+                  "Use the trace of a run.");
+}
+
+std::vector<float> metricOf(const trace::TraceReader& reader, const std::string& metric) {
+    const std::vector<std::string> known = reader.headMetrics();
+    if (std::ranges::find(known, metric) == known.end()) {
+        throwUsage(fmt::format("{} holds no head metric \"{}\".", reader.path().string(), metric),
+                   known.empty() ? "Record a run with --trace."
+                                 : fmt::format("It holds: {}.", fmt::join(known, ", ")));
+    }
+    return reader.headMetric(metric);
+}
+
+void checkSame(const policy::HeadTable& table, const trace::TraceReader& reader) {
+    const trace::Dimensions& d = reader.dimensions();
+    const std::string model = modelName(reader);
+    if (model != table.model || d.layers != table.layers || d.kvHeads != table.kvHeads) {
+        throwBadInput(fmt::format("{} is of the model \"{}\" ({} layers x {} KV heads) and the "
+                                  "traces before it of \"{}\" ({} x {}).",
+                                  reader.path().string(), model, d.layers, d.kvHeads, table.model,
+                                  table.layers, table.kvHeads),
+                      "Make one table per model.");
+    }
+}
+
+/// Adds the metric of `reader`, limited as the kind of table wants it.
+void add(policy::HeadTable& table, const trace::TraceReader& reader, const std::string& metric) {
+    const std::vector<float> numbers = metricOf(reader, metric);
+    for (std::size_t head = 0; head < table.values.size(); ++head) {
+        const auto number = static_cast<double>(numbers[head]);
+        const bool weights = table.kind == policy::HeadTableKind::Weights;
+        if (weights ? !(number >= 0) : number != number) {
+            const auto heads = static_cast<std::size_t>(table.kvHeads);
+            throwBadInput(fmt::format("{} of layer {} head {} in {} is {}, which is no weight.",
+                                      metric, head / heads, head % heads, reader.path().string(),
+                                      number));
+        }
+        table.values[head] += weights ? number : std::clamp(number, 0.0, 1.0);
+    }
+}
+
+} // namespace
+
+policy::HeadTable headTableOf(const std::vector<std::shared_ptr<const trace::TraceReader>>& traces,
+                              const std::string& metric, policy::HeadTableKind kind) {
+    policy::HeadTable table;
+    table.kind = kind;
+    for (const auto& reader : traces) {
+        if (table.values.empty()) {
+            const trace::Dimensions& d = reader->dimensions();
+            table.model = modelName(*reader);
+            table.layers = static_cast<std::int32_t>(d.layers);
+            table.kvHeads = static_cast<std::int32_t>(d.kvHeads);
+            table.values.assign(static_cast<std::size_t>(d.layers * d.kvHeads), 0.0);
+        }
+        checkSame(table, *reader);
+        add(table, *reader, metric);
+    }
+    for (double& value : table.values) {
+        value /= static_cast<double>(traces.size());
+    }
+    return table;
+}
+
+} // namespace ecokv::analysis

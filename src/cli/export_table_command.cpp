@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "analysis/head_table_of.h"
+#include "base/error.h"
+#include "cli/commands.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace ecokv::cli {
+
+namespace {
+
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  ecokv export-table a.ecokv.h5 b.ecokv.h5 --metric redundancy --out table.json\n"
+    "  ecokv run ... --policy mixkv:redundancy=table:table.json --budget 48\n"
+    "  ecokv export-table a.ecokv.h5 --metric participation_ratio --out weights.json\n"
+    "  ecokv run ... --policy ecokv:head_weights=weights.json --allocator static --budget 48";
+
+struct ExportTable {
+    std::vector<std::filesystem::path> traces;
+    std::filesystem::path out;
+    std::string metric = "redundancy", kind;
+};
+
+policy::HeadTableKind kindOf(const ExportTable& options) {
+    const bool redundancy = options.kind.empty() ? options.metric.starts_with("redundancy")
+                                                 : options.kind == "redundancy";
+    return redundancy ? policy::HeadTableKind::Redundancy : policy::HeadTableKind::Weights;
+}
+
+void exportTable(const ExportTable& options) {
+    std::vector<std::shared_ptr<const trace::TraceReader>> readers;
+    for (const auto& path : options.traces) {
+        readers.push_back(std::make_shared<const trace::TraceReader>(path));
+        std::error_code missing;
+        if (std::filesystem::equivalent(path, options.out, missing)) {
+            throwUsage(fmt::format("--out names the trace {} itself.", path.string()),
+                       "Write the table to another file.");
+        }
+    }
+    const policy::HeadTable table = analysis::headTableOf(readers, options.metric, kindOf(options));
+    std::ofstream file(options.out, std::ios::binary | std::ios::trunc);
+    file << policy::headTableJson(table);
+    file.close();
+    if (!file) {
+        throwBadInput(fmt::format("{} could not be written.", options.out.string()),
+                      "Check the folder and the space that is left.");
+    }
+    fmt::print("{}: mean {} of {} trace(s), {} layers x {} KV heads of {}\n", options.out.string(),
+               options.metric, readers.size(), table.layers, table.kvHeads, table.model);
+}
+
+} // namespace
+
+void addExportTableCommand(CLI::App& app) {
+    CLI::App* command = app.add_subcommand(
+        "export-table", "Write a head metric of traces as a table that policies read");
+    const auto options = std::make_shared<ExportTable>();
+    command->add_option("traces", options->traces, "Traces of one model; the mean is taken")
+        ->required();
+    command->add_option("--metric", options->metric, "A head metric, as `ecokv info` lists them")
+        ->capture_default_str();
+    command
+        ->add_option("--kind", options->kind,
+                     "redundancy (limited to 0..1) or weights; by default as the metric says")
+        ->check(CLI::IsMember({"redundancy", "weights"}));
+    command->add_option("--out", options->out, "The table to write (*.json)")->required();
+    command->footer(kExamples);
+    command->callback([options] { exportTable(*options); });
+}
+
+} // namespace ecokv::cli
