@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <string_view>
 #include <utility>
 
 namespace ecokv::analysis {
@@ -57,8 +58,12 @@ void tellApart(std::vector<PolicyView>& policies) {
             const bool differs = std::any_of(alike.begin(), alike.end(), [&](const auto* policy) {
                 return value(policy) != value(alike.front());
             });
+            const std::string_view name = setting;
+            const bool speaks = name == "allocator" || name == "geometry"; // "uniform", "pre"
             for (PolicyView* policy : alike) {
-                policy->title += differs ? fmt::format(", {} {}", setting, value(policy)) : "";
+                policy->title += !differs ? std::string()
+                                 : speaks ? ", " + value(policy)
+                                          : fmt::format(", {} {}", name, value(policy));
             }
         }
     }

@@ -47,10 +47,6 @@ constexpr std::array<Measure, 5> kMeasures{{
     {&ComparedPolicy::measuredError, itself},
 }};
 
-bool competes(const ComparedPolicy& policy) {
-    return policy.refused.empty() && policy.note.empty();
-}
-
 /// The smallest loss of each budget, where more than one policy has it to lose.
 std::map<std::int64_t, double> bestLosses(const std::vector<ComparedPolicy>& policies,
                                           const Measure& measure) {
@@ -58,7 +54,7 @@ std::map<std::int64_t, double> bestLosses(const std::vector<ComparedPolicy>& pol
     std::map<std::int64_t, int> rivals;
     for (const ComparedPolicy& policy : policies) {
         const std::optional<double>& value = policy.*measure.value;
-        if (competes(policy) && value) {
+        if (policy.compressed && value) {
             const double loss = measure.loss(*value);
             const auto [at, first] = best.try_emplace(policy.budget, loss);
             at->second = std::min(at->second, loss);
@@ -83,7 +79,7 @@ std::vector<std::string> measureCells(const std::vector<ComparedPolicy>& policie
         }
         const auto found = best.find(policy.budget);
         const bool wins =
-            competes(policy) && found != best.end() && measure.loss(*value) <= found->second;
+            policy.compressed && found != best.end() && measure.loss(*value) <= found->second;
         cells.push_back(format(*value) + (wins ? "*" : " "));
     }
     return cells;
@@ -133,7 +129,7 @@ Json policyJson(const ComparedPolicy& policy) {
     if (!policy.refused.empty()) {
         return json;
     }
-    json["compressed"] = competes(policy);
+    json["compressed"] = policy.compressed;
     json["kept_tokens"] = policy.ledger.keptTokens;
     json["kept_bytes"] = policy.ledger.keptBytes;
     json["mean_kl"] = orNull(policy.meanKl);

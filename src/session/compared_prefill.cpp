@@ -53,7 +53,9 @@ private:
 } // namespace
 
 ComparedPrefill::ComparedPrefill(ComparedPrefillSetup setup)
-    : m_setup(std::move(setup)), m_recorded(recordedVariant(*m_setup.variants)) {}
+    : m_setup(std::move(setup)), m_recorded(recordedVariant(*m_setup.variants)),
+      m_geometry((*m_setup.variants)[m_recorded].policy, m_setup.tokenKinds,
+                 m_setup.recordGeometry) {}
 
 std::int64_t ComparedPrefill::windowRows(LayerId) const {
     std::int64_t rows = m_setup.trace != nullptr ? m_setup.recordWindow : 0;
@@ -100,7 +102,7 @@ void ComparedPrefill::layerPrefilled(const model::LayerTensors& tensors) {
         m_scoringSeconds += watch.seconds();
         collect(scores.notes);
         if (recorded) {
-            record(onHost, scores, variant.policy);
+            record(onHost, scores);
         }
     }
     predictErrors(onHost);
@@ -112,12 +114,10 @@ void ComparedPrefill::keep(Variant& variant, const policy::LayerScores& scores) 
     variant.cache->apply(variant.plans.back());
 }
 
-void ComparedPrefill::record(const policy::LayerInput& onHost, const policy::LayerScores& scores,
-                             const policy::ResolvedPolicy& policy) {
+void ComparedPrefill::record(const policy::LayerInput& onHost, const policy::LayerScores& scores) {
     trace::LayerRecord record =
         layerRecord(onHost, scores, m_setup.recordWindow, m_setup.recordValues);
-    record.heads["participation_ratio"] = policy::measureParticipation(
-        onHost, policy.candidates(), policy::hostBackend(m_setup.backend));
+    m_geometry.add(onHost, record);
     m_setup.trace->writeLayer(record);
 }
 

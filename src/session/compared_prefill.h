@@ -9,6 +9,7 @@
 #include "model/model_info.h"
 #include "model/observer.h"
 #include "session/compared_variants.h"
+#include "session/geometry_record.h"
 #include "trace/trace_writer.h"
 
 #include <cstdint>
@@ -26,6 +27,8 @@ struct ComparedPrefillSetup {
     trace::TraceWriter* trace = nullptr; ///< records, where a trace is wanted
     std::int64_t recordWindow = 0;       ///< query rows to record
     bool recordValues = true;
+    bool recordGeometry = true;
+    std::vector<std::uint8_t> tokenKinds; ///< [token] as the prompt numbers them
     CancellationToken cancel;
 };
 
@@ -41,13 +44,13 @@ public:
 
 private:
     void keep(Variant& variant, const policy::LayerScores& scores);
-    void record(const policy::LayerInput& onHost, const policy::LayerScores& scores,
-                const policy::ResolvedPolicy& policy);
+    void record(const policy::LayerInput& onHost, const policy::LayerScores& scores);
     void predictErrors(const policy::LayerInput& onHost);
     void collect(const std::vector<std::string>& notes);
 
     ComparedPrefillSetup m_setup;
     std::size_t m_recorded = 0; ///< variant whose scores go into the trace
+    GeometryRecorder m_geometry;
     std::vector<std::string> m_notes;
     std::set<std::string> m_told;
     double m_scoringSeconds = 0;

@@ -57,6 +57,7 @@ ComparedPolicy described(const Variant& variant) {
     result.budget = variant.policy.budget;
     result.refused = variant.refused;
     result.note = variant.policy.note;
+    result.compressed = variant.measured() && variant.policy.compresses;
     return result;
 }
 

@@ -49,7 +49,8 @@ struct ComparedPolicy {
     std::string allocator; ///< "" for a policy that keeps everything by definition
     std::int64_t budget = 0;
     std::string refused; ///< why it could not run; then nothing below is set
-    std::string note;    ///< "not compressed: ...", "" = compressed as asked
+    std::string note;    ///< what was set otherwise than asked, "not compressed: ..."
+    bool compressed = false;
     std::string traceId; ///< group under /policies, "" = none
     Ledger ledger;
     std::vector<float> kl;                 ///< [step] nats

@@ -7,6 +7,7 @@
 #include "session/compared_prefill.h"
 #include "session/comparison.h"
 #include "session/ledger_book.h"
+#include "session/trace_records.h"
 
 #include <algorithm>
 #include <utility>
@@ -48,6 +49,8 @@ void Runner::prefillComparison() {
                               .trace = m_trace.get(),
                               .recordWindow = m_recordWindow,
                               .recordValues = m_config.recordValues,
+                              .recordGeometry = m_config.recordGeometry,
+                              .tokenKinds = tokenKinds(m_prompt),
                               .cancel = m_cancel});
     m_logits = m_model.prefill(m_prompt, *m_cache, &pipeline,
                                [this](const Progress& progress) { m_listener.progress(progress); },

@@ -58,8 +58,8 @@ TEST(TraceDocument, policiesOfAComparisonAreToldApart) {
     }
     const auto document = openTrace(folder / "a.ecokv.h5");
     ASSERT_EQ(document->policies.size(), 3U);
-    EXPECT_EQ(document->policies[0].title, "ecokv, budget 16, geometry post");
-    EXPECT_EQ(document->policies[1].title, "ecokv, budget 16, geometry pre");
+    EXPECT_EQ(document->policies[0].title, "ecokv, budget 16, post");
+    EXPECT_EQ(document->policies[1].title, "ecokv, budget 16, pre");
     EXPECT_EQ(document->policies[2].title, "ecokv, budget 24");
     EXPECT_EQ(document->mainPolicy(), "2");
     EXPECT_EQ(openTrace(test::writeSampleTrace(folder / "b.ecokv.h5"))->mainPolicy(), "0");

@@ -27,6 +27,7 @@ session::ComparedPolicy row(const std::string& policy, std::int64_t budget, doub
     row.perplexityRatio = 1 + kl;
     row.predictedError = kl / 2;
     row.measuredError = kl / 4;
+    row.compressed = true;
     row.answer.text = "32";
     row.answer.tokenIds = {51, 50};
     row.seconds = 0.5;
@@ -40,6 +41,7 @@ session::RunResult example() {
     result.ledger.fullBytes = 26900;
     auto full = row("full", 269, 0);
     full.allocator = "";
+    full.compressed = false;
     full.note = "not compressed: policy full keeps everything";
     auto bad = row("random", 16, 2.5);
     bad.answer.text = "4,\"\n";

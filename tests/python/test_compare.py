@@ -219,3 +219,13 @@ def test_the_run_settings_of_a_comparison_run_it_again(tmp_path: Path) -> None:
         assert file["policies/1"].attrs["policy"] == "ecokv"
     assert [(p["scorer"], p["budget"], p.get("window"), p.get("value_norm")) for p in arguments["compare"]] == [
         ("ecokv", 16, 16, True), ("ecokv", 24, 16, True)]
+
+
+def test_allocators_multiply_the_policies_and_keep_the_total() -> None:
+    rows = run_ecokv(*compare_demo("--compare", "ecokv", "--budgets", "24", "--allocators", "uniform,adaptive,pyramid"))["comparison"]
+    assert [row["allocator"] for row in rows[1:4]] == ["uniform", "adaptive", "pyramid"]
+    kept = {row["allocator"]: np.array(row["kept_tokens"]) for row in rows[1:4]}
+    assert (kept["uniform"] == 24).all()
+    assert kept["adaptive"].sum() == kept["pyramid"].sum() == kept["uniform"].sum()
+    assert kept["adaptive"].std(axis=1).max() > 0, "heads of a layer share their budget"
+    assert kept["pyramid"].std(axis=1).max() == 0 and kept["pyramid"].mean(1).std() > 0, "layers differ, heads do not"

@@ -111,6 +111,30 @@ TEST(Comparison, everyPolicyKeepsAndAnswersAsItDoesAlone) {
     }
 }
 
+TEST(Comparison, theTraceHoldsScoresAndHeadsOfTheFirstEcokv) {
+    const TraceFile together, alone;
+    RunConfig config = comparing(kPolicies);
+    config.trace = together.path();
+    run(config);
+    RunConfig one = question();
+    one.policy = policy::parsePolicy("ecokv:budget=24");
+    one.trace = alone.path();
+    run(one);
+    const trace::TraceReader many(together.path()), single(alone.path());
+    EXPECT_EQ(std::get<std::string>(many.run()->attributes.at("scores_policy")), "2");
+    EXPECT_EQ(many.headMetrics(), single.headMetrics());
+    for (const std::string& name : single.headMetrics()) {
+        EXPECT_EQ(many.headMetric(name), single.headMetric(name)) << name;
+    }
+    for (const char* name : {"importance", "diversity"}) {
+        const auto ours = many.scores(name, 3, 1), theirs = single.scores(name, 3, 1);
+        ASSERT_EQ(ours.size(), theirs.size());
+        for (std::size_t i = 0; i < ours.size(); ++i) {
+            EXPECT_TRUE(ours[i] == theirs[i] || (std::isnan(ours[i]) && std::isnan(theirs[i])));
+        }
+    }
+}
+
 TEST(Comparison, theFullCacheIsTheMeasureOfItself) {
     const RunResult result = run(comparing({"ecokv:budget=24"}));
     const ComparedPolicy& full = result.compared.front();
