@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "analysis/trace_abilities.h"
 #include "base/error.h"
 #include "cli/commands.h"
 #include "cli/run_report.h"
+#include "cli/text_table.h"
 #include "session/engine.h"
 #include "trace/trace_reader.h"
 
@@ -56,6 +58,13 @@ Json traceJson(const trace::TraceReader& reader) {
               {"root", attributesJson(reader.rootAttributes())},
               {"policies", Json::object()},
               {"datasets", Json::array()}};
+    const analysis::TraceNature nature = analysis::describeTrace(reader);
+    json["nature"] = nature.kind;
+    for (const analysis::TraceAbility& ability : nature.abilities) {
+        json["abilities"].push_back({{"what", ability.what},
+                                     {"works", ability.works},
+                                     {ability.works ? "detail" : "why", ability.detail}});
+    }
     if (const auto model = reader.model()) {
         json["model"] = attributesJson(model->attributes);
     }
@@ -86,12 +95,27 @@ void printAttributes(const char* title, const trace::Attributes& attributes) {
     }
 }
 
+void printAbilities(const analysis::TraceNature& nature) {
+    TextTable table(4);
+    for (const analysis::TraceAbility& ability : nature.abilities) {
+        table.addRow({" ", ability.what, ability.works ? "yes" : "no", ability.detail});
+    }
+    fmt::print("What it is good for\n{}", table.text());
+}
+
 void printTrace(const trace::TraceReader& reader) {
     const trace::Dimensions& d = reader.dimensions();
     fmt::print("Trace {} ({})\n", reader.path().string(),
                reader.complete() ? "complete" : "incomplete");
-    fmt::print("  {} layers, {} query heads, {} KV heads, {} tokens, {} dims, {} window rows\n",
-               d.layers, d.heads, d.kvHeads, d.tokens, d.headDim, d.window);
+    const analysis::TraceNature nature = analysis::describeTrace(reader);
+    fmt::print("  {}\n", nature.kind);
+    if (reader.has("tensors/keys")) {
+        fmt::print("  {} layers, {} query heads, {} KV heads, {} tokens, {} dims, {} window rows\n",
+                   d.layers, d.heads, d.kvHeads, d.tokens, d.headDim, d.window);
+    } else {
+        fmt::print("  {} layers, {} KV heads, {} tokens\n", d.layers, d.kvHeads, d.tokens);
+    }
+    printAbilities(nature);
     for (const std::string& problem : reader.problems()) {
         fmt::print("  problem: {}\n", problem);
     }

@@ -138,6 +138,10 @@ bool TraceReader::complete() const {
     return m_impl->summary().complete;
 }
 
+bool TraceReader::layersComplete() const {
+    return m_impl->summary().layersWritten == dimensions().layers;
+}
+
 const std::vector<std::string>& TraceReader::problems() const {
     return m_impl->summary().problems;
 }

@@ -36,6 +36,7 @@ public:
     const std::filesystem::path& path() const;
     const Dimensions& dimensions() const;
     bool complete() const;
+    bool layersComplete() const; ///< tensors of every layer are there
     /// Sentences: what is missing or unreadable ("/scores stops at layer 3 of 6").
     const std::vector<std::string>& problems() const;
     Attributes rootAttributes() const;
