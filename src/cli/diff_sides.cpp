@@ -51,11 +51,9 @@ analysis::DiffSide DiffSides::side(const std::string& text, std::int64_t budget)
     if (std::find(ids.begin(), ids.end(), text) != ids.end()) {
         return storedSide(text);
     }
-    policy::PolicyConfig defaults;
-    defaults.budget = budget > 0 ? budget : recordedBudget(*m_reader);
     policy::PolicyConfig config;
     try {
-        config = policy::parsePolicy(text, defaults);
+        config = policy::parsePolicy(text);
     } catch (const Error& error) {
         throwUsage(error.message(),
                    fmt::format("{} Or give the id of a stored policy{}.", error.advice(),
@@ -63,7 +61,11 @@ analysis::DiffSide DiffSides::side(const std::string& text, std::int64_t budget)
                                            : ": " + ids.front() +
                                                  (ids.size() > 1 ? " to " + ids.back() : "")));
     }
-    if (config.budget == 0 && !config.ratio && config.scorer != "full") {
+    const bool unlimited = config.budget == 0 && !config.ratio && config.scorer != "full";
+    if (unlimited) {
+        config.budget = budget > 0 ? budget : recordedBudget(*m_reader);
+    }
+    if (unlimited && config.budget == 0) {
         throwUsage(fmt::format("The policy {} needs a budget.", text),
                    "Add --budget N (tokens kept per KV head).");
     }

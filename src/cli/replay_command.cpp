@@ -116,6 +116,7 @@ void addReplayCommand(CLI::App& app) {
         app.add_subcommand("replay", "Ask a trace what another policy or budget would have kept");
     const auto options = std::make_shared<ReplayCommand>();
     addReplayInput(*replay, options->input);
+    options->policy.policy.clear(); // left out: the run's own
     addPolicyOptions(*replay, options->policy);
     replay->add_option("--out", options->out, "Write scores and survivors to this new trace");
     replay->add_flag("--compact", options->compact, "Compress the new trace (shuffle + deflate)");

@@ -123,8 +123,8 @@ void noteMissing(hid_t file, FileSummary& summary) {
     checkOptional(file, summary, "prompt/token_ids", {d.tokens});
     summary.layersWritten = d.layers;
     if (!summary.isOurs) {
-        summary.problems.push_back("The file was not written by this program; only its tensors "
-                                   "are used.");
+        summary.problems.push_back("The file was not written by this program; its tensors are "
+                                   "used as they are.");
         return;
     }
     const std::int64_t written = readInteger(file, "layers_written").value_or(d.layers);

@@ -58,6 +58,18 @@ def test_replay_of_a_run_gives_its_survivors(tmp_path: Path, policy: str, alloca
             np.testing.assert_allclose(ours, file[f"policies/0/{name}"][()].ravel(), rtol=1e-4, atol=2e-5)
 
 
+def test_replay_with_head_tables_gives_the_runs_survivors(tmp_path: Path) -> None:
+    random = np.random.default_rng(2)
+    for kind, option in (("weights", "allocator=static,head_weights={}"), ("redundancy", "redundancy=table:{}")):
+        table = tmp_path / f"{kind}.json"
+        table.write_text(json.dumps({"format": "ecokv-head-table", "kind": kind, "model": "demo-model", "layers": LAYERS,
+                                     "kv_heads": KV_HEADS, "values": random.random((LAYERS, KV_HEADS)).tolist()}))
+        path = record(tmp_path / f"{kind}.ecokv.h5", "ecokv:" + option.format(table), "--budget", 40)
+        replayed = run_ecokv("replay", path)
+        assert kept_sets(replayed) == recorded_sets(path)
+        assert replayed["reproduces"]["heads_equal"] == LAYERS * KV_HEADS
+
+
 def test_a_setting_replayed_equals_the_run_with_that_setting(trace: Path, tmp_path: Path) -> None:
     for policy, budget in (("mixkv:window=16", 64), ("ecokv:alpha=0.9", 24), ("snapkv:window=8,pool=7", 30)):
         other = record(tmp_path / f"{budget}.ecokv.h5", policy, "--budget", budget)
@@ -71,6 +83,16 @@ def test_flags_change_the_runs_own_settings(trace: Path) -> None:
     assert replayed["policy"]["policy"] == "ecokv"
     assert all(len(kept) == 24 for kept in kept_sets(replayed))
     assert run_ecokv("replay", trace, "--policy", "full")["mean_kept"] == replayed["tokens"]
+
+
+def test_a_share_takes_the_place_of_the_runs_budget(trace: Path) -> None:
+    for arguments in (("--ratio", 0.9), ("--policy", "ecokv:ratio=0.9"), ("--policy", "snapkv:window=4", "--ratio", 0.9)):
+        replayed = run_ecokv("replay", trace, *arguments)
+        assert all(len(kept) == 26 for kept in kept_sets(replayed))  # floor(269 * 0.1)
+    diff = run_ecokv("diff", trace, "--a", "ecokv:ratio=0.9", "--b", "ecokv:budget=26")
+    assert diff["mean_jaccard"] == 1
+    rows = run_ecokv("sweep", trace, "--policies", "ecokv,snapkv:window=4", "--ratio", 0.9)["rows"]
+    assert [row["kept_per_head"] for row in rows] == [26, 26]
 
 
 def test_the_table_says_it_in_words(trace: Path) -> None:
