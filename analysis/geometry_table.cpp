@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "analysis/geometry_table.h"
+
+#include "base/error.h"
+#include "policy/geometry_metrics.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+namespace ecokv::analysis {
+
+namespace {
+
+constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+
+std::int64_t integerOf(const trace::Attributes& attributes, const std::string& name) {
+    const auto found = attributes.find(name);
+    const auto* value =
+        found == attributes.end() ? nullptr : std::get_if<std::int64_t>(&found->second);
+    return value != nullptr ? *value : 0;
+}
+
+/// What lies between the protected tokens of a policy; every token where the trace has none.
+policy::TokenRange candidatesOf(const trace::TraceReader& reader, const std::string& policyId) {
+    const std::int64_t tokens = reader.dimensions().tokens;
+    const std::vector<std::string> ids = reader.policyIds();
+    if (ids.empty() && policyId.empty()) {
+        return {0, tokens};
+    }
+    const trace::Attributes settings =
+        reader.policy(policyId.empty() ? ids.front() : policyId).attributes;
+    const std::int64_t sink = std::clamp<std::int64_t>(integerOf(settings, "sink"), 0, tokens);
+    const std::int64_t recent =
+        std::clamp<std::int64_t>(integerOf(settings, "recent"), 0, tokens - sink);
+    return {sink, tokens - sink - recent};
+}
+
+/// A run that recorded geometry recorded at least this.
+bool isRecorded(const trace::TraceReader& reader) {
+    const std::vector<std::string> names = reader.headMetrics();
+    return std::find(names.begin(), names.end(), "participation_ratio_pre") != names.end();
+}
+
+GeometryTable emptyTable(const trace::TraceReader& reader) {
+    const trace::Dimensions& d = reader.dimensions();
+    GeometryTable table;
+    table.layers = d.layers;
+    table.kvHeads = d.kvHeads;
+    table.dim = d.headDim;
+    return table;
+}
+
+void readMetrics(const trace::TraceReader& reader, GeometryTable& table) {
+    for (const std::string& name : reader.headMetrics()) {
+        table.metrics[name] = reader.headMetric(name);
+    }
+}
+
+void readSpectra(const trace::TraceReader& reader, GeometryTable& table) {
+    for (const std::string& name : reader.headSpectra()) {
+        auto& values = table.spectra[name];
+        values.assign(static_cast<std::size_t>(table.layers * table.kvHeads * table.dim), kNaN);
+        auto to = values.begin();
+        for (std::int64_t head = 0; head < table.layers * table.kvHeads; ++head, to += table.dim) {
+            try {
+                const auto one =
+                    reader.headSpectrum(name, head / table.kvHeads, head % table.kvHeads);
+                std::copy(one.begin(), one.end(), to);
+            } catch (const Error&) {
+                return; // the run stopped here
+            }
+        }
+    }
+}
+
+/// Puts one layer's values at their place in [layer, ...]; the rest is NaN.
+void place(const std::map<std::string, std::vector<float>>& values, std::int64_t layer,
+           std::int64_t layers, std::map<std::string, std::vector<float>>& table) {
+    for (const auto& [name, part] : values) {
+        auto& whole = table[name];
+        whole.resize(part.size() * static_cast<std::size_t>(layers), kNaN);
+        std::copy(part.begin(), part.end(),
+                  whole.begin() + static_cast<std::ptrdiff_t>(part.size()) * layer);
+    }
+}
+
+class KeyGeometry {
+public:
+    KeyGeometry(const trace::TraceReader& reader, const GeometryRequest& request)
+        : m_reader(reader), m_request(request), m_positions(reader.positions()),
+          m_rotationRecord(reader.rotation()), m_meter(setup()) {}
+
+    void measure(GeometryTable& table) {
+        table.measured = true;
+        noteGaps(table);
+        const auto spectra = m_request.spectra ? policy::Spectra::All : policy::Spectra::None;
+        for (std::int64_t layer = 0; layer < table.layers; ++layer) {
+            m_request.cancel.throwIfCancelled("The geometry");
+            try {
+                const trace::RawTensor keys = m_reader.layerKeys(layer);
+                const auto geometry = m_meter.measure(LayerId{static_cast<std::int32_t>(layer)},
+                                                      keys.view(), spectra);
+                place(policy::geometryMetrics(geometry), layer, table.layers, table.metrics);
+                place(policy::geometrySpectra(geometry), layer, table.layers, table.spectra);
+            } catch (const Error& error) {
+                if (layer == 0) {
+                    throw;
+                }
+                table.notes.push_back(error.message());
+                return;
+            }
+            if (m_request.progress) {
+                m_request.progress({"Geometry", layer + 1, table.layers, "layers"});
+            }
+        }
+    }
+
+private:
+    policy::GeometrySetup setup() {
+        const trace::Dimensions& d = m_reader.dimensions();
+        policy::GeometrySetup setup{.tokens = d.tokens, .dim = d.headDim};
+        setup.candidates = candidatesOf(m_reader, m_request.policyId);
+        if (const auto prompt = m_reader.prompt()) {
+            m_kinds = prompt->tokenKind;
+            setup.kinds = m_kinds;
+        }
+        if (m_rotationRecord) {
+            m_rotation.style = m_rotationRecord->interleaved ? kernels::RopeStyle::Interleaved
+                                                             : kernels::RopeStyle::Half;
+            m_rotation.inverseFrequencies = m_rotationRecord->inverseFrequencies.data();
+            m_rotation.positions = m_positions.data();
+            setup.rotation = &m_rotation;
+        }
+        return setup;
+    }
+
+    void noteGaps(GeometryTable& table) const {
+        if (!m_rotationRecord) {
+            table.notes.emplace_back(
+                "The trace does not say how its keys were rotated (rope_theta, rope_style): "
+                "un-rotated geometry is left out.");
+        }
+        if (m_kinds.empty()) {
+            table.notes.emplace_back("The trace does not say which tokens are of images: image "
+                                     "and text tokens are not told apart.");
+        }
+    }
+
+    const trace::TraceReader& m_reader;
+    const GeometryRequest& m_request;
+    std::vector<std::int64_t> m_positions;
+    std::optional<trace::RotationRecord> m_rotationRecord;
+    std::vector<std::uint8_t> m_kinds;
+    kernels::Rotation m_rotation;
+    policy::GeometryMeter m_meter; ///< last: made from all of the above
+};
+
+} // namespace
+
+float GeometryTable::value(const std::string& name, std::int64_t layer, std::int64_t kvHead) const {
+    const auto found = metrics.find(name);
+    return found == metrics.end()
+               ? kNaN
+               : found->second.at(static_cast<std::size_t>(layer * kvHeads + kvHead));
+}
+
+GeometryTable geometryTable(const trace::TraceReader& reader, const GeometryRequest& request) {
+    GeometryTable table = emptyTable(reader);
+    const bool hasKeys = reader.has("tensors/keys");
+    readMetrics(reader, table);
+    if (isRecorded(reader) || !hasKeys) {
+        if (table.metrics.empty()) {
+            throwBadInput(
+                fmt::format("{} holds neither keys nor head metrics.", reader.path().string()),
+                "Record /tensors/keys [layer, kv_head, token, dim].");
+        }
+        if (request.spectra) {
+            readSpectra(reader, table);
+        }
+        if (!hasKeys && !isRecorded(reader)) {
+            table.notes.emplace_back(
+                "The trace holds no keys: only what its run recorded is shown.");
+        }
+        return table;
+    }
+    KeyGeometry(reader, request).measure(table);
+    return table;
+}
+
+} // namespace ecokv::analysis
