@@ -10,6 +10,7 @@
 namespace ecokv::cli {
 
 void addRunCommand(CLI::App& app);
+void addGeometryCommand(CLI::App& app);
 void addInfoCommand(CLI::App& app);
 void addReplayCommand(CLI::App& app);
 void addSweepCommand(CLI::App& app);

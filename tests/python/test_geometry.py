@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The geometry of heads against numpy in float64: what a run records under /heads."""
+"""The geometry of heads against numpy and scipy in float64: what a run records under /heads and what
+`ecokv geometry` says of traces, ours and foreign."""
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +11,10 @@ import h5py
 import numpy as np
 import numpy.typing as npt
 import pytest
-from conftest import DEMO_DOCUMENTS, DEMO_MODEL, run_ecokv
+from conftest import DEMO_DOCUMENTS, DEMO_MODEL, run_ecokv, run_program
+from scipy.cluster.hierarchy import fcluster, leaves_list, linkage  # type: ignore[import-untyped]
+from scipy.spatial.distance import pdist  # type: ignore[import-untyped]
+from scipy.stats import rankdata, spearmanr  # type: ignore[import-untyped]
 
 pytestmark = pytest.mark.oracle
 
@@ -17,16 +22,18 @@ Array = npt.NDArray[np.float64]
 IMAGE = 2
 
 
-def unrotated(keys: Array, positions: Array, frequencies: Array) -> Array:
+def unrotated(keys: Array, positions: npt.NDArray[np.int_], frequencies: Array) -> Array:
     """R(-p) k of pairs (i, i + dim/2); the angle is a float32 product, as models compute it."""
     angles = (positions.astype(np.float32)[:, None] * frequencies.astype(np.float32)[None]).astype(np.float64)
     cosine, sine = np.cos(angles), np.sin(angles)
     first, second = np.split(keys, 2, axis=-1)
-    return np.concatenate([first * cosine + second * sine, second * cosine - first * sine], -1)
+    turned: Array = np.concatenate([first * cosine + second * sine, second * cosine - first * sine], -1)
+    return turned
 
 
 def spectrum(keys: Array) -> Array:
-    return np.linalg.eigvalsh(np.cov(keys.T, bias=True))[::-1]
+    values: Array = np.linalg.eigvalsh(np.cov(keys.T, bias=True)).astype(np.float64)[::-1]
+    return values
 
 
 def quantities(keys: Array) -> dict[str, float]:
@@ -101,3 +108,133 @@ def test_a_prompt_without_pictures_has_no_image_metrics(tmp_path: Path) -> None:
     with h5py.File(path) as trace:
         assert "anisotropy_pre" in trace["heads"]
         assert not [name for name in trace["heads"] if name.endswith(("_image", "_text"))]
+
+
+def mutual_information(x: Array, y: Array) -> float:
+    """Equal-frequency bins by mean rank, Miller-Madow, not below 0: mutual_information.h once more."""
+    count = len(x)
+    bins = min(16, max(2, int(np.sqrt(count / 5))))
+    cells = np.zeros((bins, bins))
+    a, b = (np.minimum(bins - 1, ((rankdata(v) - 0.5) * bins / count).astype(int)) for v in (x, y))
+    np.add.at(cells, (a, b), 1)
+
+    def entropy(counts: Array) -> tuple[float, int]:
+        share = counts[counts > 0] / count
+        return float(-(share * np.log(share)).sum()), len(share)
+
+    (h_x, k_x), (h_y, k_y), (h_xy, k_xy) = (entropy(c) for c in (cells.sum(1), cells.sum(0), cells.ravel()))
+    return max(0.0, h_x + h_y - h_xy + (k_x + k_y - k_xy - 1) / (2 * count))
+
+
+def test_importance_is_related_to_diversity_as_scipy_says(recorded: Path) -> None:
+    report = run_ecokv("geometry", recorded)
+    assert report["source"] == "recorded" and report["scores"] == "recorded"
+    with h5py.File(recorded) as trace:
+        for head in report["heads"]:
+            at = head["layer"], head["kv_head"]
+            scores = {name: trace[f"scores/{name}"][at].astype(np.float64) for name in
+                      ("importance", "diversity_cosine", "diversity_euclid", "diversity")}
+            candidates = np.isfinite(scores["importance"])
+            x = scores["importance"][candidates]
+            found = head["importance"]
+            assert found["candidates"] == candidates.sum()
+            for key, name in (("cosine", "diversity_cosine"), ("euclid", "diversity_euclid"), ("composite", "diversity")):
+                y = scores[name][candidates]
+                assert found[key]["spearman"] == pytest.approx(spearmanr(x, y).statistic, abs=1e-9)
+                assert found[key]["mutual_information"] == pytest.approx(mutual_information(x, y), abs=1e-9)
+            agreement = spearmanr(scores["diversity_cosine"][candidates], scores["diversity_euclid"][candidates]).statistic
+            assert found["rank_disagreement"] == pytest.approx(1 - agreement, abs=1e-9)
+
+
+@pytest.mark.parametrize("layer", [-1, 3])
+def test_heads_cluster_by_survivors_as_scipy_says(recorded: Path, layer: int) -> None:
+    clusters = run_ecokv("geometry", recorded, "--layer", layer)["clusters"]
+    with h5py.File(recorded) as trace:
+        kept = trace["policies/0/kept"][...].astype(bool)
+    masks = kept.reshape(-1, kept.shape[-1]) if layer < 0 else kept[layer]
+    tree = linkage(pdist(masks, "jaccard"), "average")
+    np.testing.assert_allclose(np.array(clusters["merges"]), tree, atol=1e-12)
+    assert clusters["order"] == leaves_list(tree).tolist()
+    assert clusters["first_head"] == max(0, layer) * kept.shape[1]
+    groups = len(set(fcluster(tree, 0.3, "distance")))
+    text = run_program("ecokv", "geometry", recorded, "--layer", layer).stdout
+    assert f"the {len(masks)} heads fall into {groups} groups" in text
+
+
+def foreign_copy(recorded: Path, path: Path, *names: str, rope: bool = True) -> None:
+    """Only these tensors, as another program would dump them."""
+    with h5py.File(recorded) as source, h5py.File(path, "w") as copy:
+        for name in names:
+            copy.create_dataset(f"tensors/{name}", data=source[f"tensors/{name}"][...].astype("f4"))
+        if rope:
+            copy["tensors/keys"].attrs["rope_theta"] = float(source["model"].attrs["rope_theta"])
+            copy["tensors/keys"].attrs["rope_style"] = "half"
+
+
+def test_a_foreign_trace_is_measured_from_its_keys(recorded: Path, tmp_path: Path) -> None:
+    path = tmp_path / "foreign.h5"
+    foreign_copy(recorded, path, "keys", "window_queries")
+    report = run_ecokv("geometry", path)
+    assert report["source"] == "keys" and report["scores"] == "ecokv"
+    assert any("image" in note for note in report["notes"])
+    with h5py.File(path) as trace:
+        keys = trace["tensors/keys"][...].astype(np.float64)
+    frequencies = 1 / 10000 ** (np.arange(keys.shape[-1] // 2) * 2 / keys.shape[-1])
+    for head in report["heads"][::5]:
+        post = keys[head["layer"], head["kv_head"]]
+        pre = unrotated(post, np.arange(len(post)), frequencies)
+        for ending, chosen in (("", post), ("_pre", pre)):
+            for name, value in quantities(chosen).items():
+                if name + ending in head["metrics"]:
+                    assert head["metrics"][name + ending] == pytest.approx(value, rel=1e-5, abs=1e-6), name + ending
+            values = spectrum(chosen)
+            np.testing.assert_allclose(head[f"spectrum{ending}"], values, rtol=1e-5, atol=1e-6 * values[0])
+        assert -1 <= head["importance"]["composite"]["spearman"] <= 1
+    assert not [name for name in report["heads"][0]["metrics"] if name.endswith(("_image", "_text"))]
+
+
+def test_keys_alone_are_enough_and_what_is_missing_is_said(recorded: Path, tmp_path: Path) -> None:
+    path = tmp_path / "keys.h5"
+    foreign_copy(recorded, path, "keys", rope=False)
+    report = run_ecokv("geometry", path)
+    assert "clusters" not in report and "importance" not in report["heads"][0]
+    assert "anisotropy" in report["heads"][0]["metrics"] and "anisotropy_pre" not in report["heads"][0]["metrics"]
+    notes = " ".join(report["notes"])
+    assert "rope_theta" in notes and "window queries" in notes
+    refused = run_program("ecokv", "geometry", path, "--survivors-csv", tmp_path / "s.csv")
+    assert refused.returncode == 2 and "--policy" in refused.stderr
+
+
+def test_another_policy_is_replayed_for_its_scores_and_survivors(recorded: Path) -> None:
+    report = run_ecokv("geometry", recorded, "--policy", "snapkv:budget=64")
+    assert report["scores"] == report["clusters"]["policy"] == "snapkv:budget=64"
+    same = run_ecokv("geometry", recorded, "--policy", "ecokv:budget=48")
+    stored = run_ecokv("geometry", recorded, "--policy", "0")
+    assert same["clusters"]["merges"] == stored["clusters"]["merges"]
+    for replayed, kept in zip(same["heads"], stored["heads"], strict=True):
+        assert replayed["importance"]["composite"]["spearman"] == pytest.approx(
+            kept["importance"]["composite"]["spearman"], abs=1e-12)
+    unknown = run_program("ecokv", "geometry", recorded, "--policy", "snapkw")
+    assert unknown.returncode == 2 and "snapkv" in unknown.stderr
+
+
+def test_tables_are_written_as_csv(recorded: Path, tmp_path: Path) -> None:
+    heads, spectra, survivors = (tmp_path / name for name in ("h.csv", "s.csv", "d.csv"))
+    done = run_program("ecokv", "geometry", recorded, "--csv", heads, "--spectrum-csv", spectra, "--survivors-csv", survivors)
+    assert done.returncode == 0, done.stderr
+    assert "Most redundant" in done.stdout and "Undoing RoPE" in done.stdout and "Image tokens" in done.stdout
+    with h5py.File(recorded) as trace:
+        layers, kv_heads, _, dim = trace["tensors/keys"].shape
+        with heads.open(encoding="utf-8") as file:
+            file.readline()
+            rows = list(csv.DictReader(file))
+        assert len(rows) == layers * kv_heads
+        for row in rows:
+            at = int(row["layer"]), int(row["kv_head"])
+            assert float(row["anisotropy_pre_image"]) == pytest.approx(float(trace["heads/anisotropy_pre_image"][at]), rel=1e-6)
+        assert float(rows[0]["rank_disagreement"]) >= 0
+        with spectra.open(encoding="utf-8") as file:
+            file.readline()
+            values = np.array([float(row["spectrum_pre"]) for row in csv.DictReader(file)])
+        np.testing.assert_allclose(values.reshape(layers, kv_heads, dim), trace["heads/spectrum_pre"][...], rtol=1e-6)
+    assert len(survivors.read_text("utf-8").splitlines()) == 2 + (layers * kv_heads) ** 2

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "analysis/geometry_csv.h"
+#include "analysis/trace_document.h"
+#include "base/error.h"
+#include "cli/commands.h"
+#include "cli/comparison_report.h"
+#include "cli/geometry_report.h"
+#include "cli/signal_cancel.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <utility>
+
+namespace ecokv::cli {
+
+namespace {
+
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  ecokv geometry out.ecokv.h5\n"
+    "  ecokv geometry out.ecokv.h5 --csv heads.csv --spectrum-csv spectra.csv\n"
+    "  ecokv geometry keys-of-others.h5 --policy ecokv:budget=64,window=16 --json";
+
+struct GeometryOptions {
+    std::filesystem::path trace, csv, spectrumCsv, survivorsCsv;
+    std::string policy;
+    std::int64_t layer = -1;
+    bool json = false, noSplit = false;
+};
+
+/// Scores and survivors: of the trace, or replayed.
+class ScoreFinder {
+public:
+    ScoreFinder(const analysis::TraceDocument& document, const GeometryOptions& options,
+                CancellationToken cancel)
+        : m_document(document), m_options(options), m_cancel(std::move(cancel)) {}
+
+    void find(GeometryReport& report) {
+        const analysis::PolicyView* stored = storedPolicy();
+        const bool firstStored = stored != nullptr && stored->id == m_document.policies.front().id;
+        if (stored != nullptr) {
+            addSurvivors(stored->record.kept, stored->title, report);
+        }
+        if (m_options.policy.empty() || firstStored) { // /scores are those of the first policy
+            report.relations = analysis::importanceRelations(*m_document.reader);
+            report.scores = report.relations.empty() ? "" : "recorded";
+        }
+        if (report.relations.empty()) {
+            replay(stored, report);
+        }
+    }
+
+private:
+    const analysis::PolicyView* storedPolicy() const {
+        if (!m_options.policy.empty()) {
+            return m_document.policy(m_options.policy);
+        }
+        return m_document.policies.empty() ? nullptr : &m_document.policies.front();
+    }
+
+    void addSurvivors(const std::vector<std::uint8_t>& kept, const std::string& policy,
+                      GeometryReport& report) const {
+        report.survivors =
+            analysis::clusterSurvivors(m_document.dimensions, kept, policy, m_options.layer);
+    }
+
+    void replay(const analysis::PolicyView* stored, GeometryReport& report) {
+        if (m_options.policy.empty() && !canReplay()) {
+            report.table.notes.emplace_back(
+                "The trace holds no scores and cannot be replayed (it needs keys and window "
+                "queries): importance is left out.");
+            return;
+        }
+        const std::string text = m_options.policy.empty() ? "ecokv" : m_options.policy;
+        analysis::ReplayRequest request;
+        request.policy = stored != nullptr ? analysis::recordedPolicy(stored->record.attributes)
+                                           : policy::parsePolicy(text);
+        request.tokenScores = true;
+        analysis::Replayer replayer(m_document.reader);
+        const analysis::ReplayResult result = replayer.replay(request, {}, m_cancel);
+        report.relations = analysis::importanceRelations(result);
+        report.scores = stored != nullptr ? stored->title : text;
+        if (stored == nullptr && result.policy.compresses) {
+            addSurvivors(result.kept(), text, report);
+        }
+    }
+
+    bool canReplay() const {
+        return m_document.reader->has("tensors/keys") &&
+               m_document.reader->has("tensors/window_queries");
+    }
+
+    const analysis::TraceDocument& m_document;
+    const GeometryOptions& m_options;
+    CancellationToken m_cancel;
+};
+
+void checkOptions(const GeometryOptions& options) {
+    for (const auto* path : {&options.csv, &options.spectrumCsv, &options.survivorsCsv}) {
+        if (!path->empty()) {
+            checkCsvPath(*path);
+        }
+    }
+}
+
+void writeTables(const GeometryOptions& options, const GeometryReport& report,
+                 const std::string& provenance) {
+    if (!options.csv.empty()) {
+        writeCsv(options.csv, analysis::geometryCsv(provenance, report.table, report.relations));
+    }
+    if (!options.spectrumCsv.empty()) {
+        writeCsv(options.spectrumCsv, analysis::spectrumCsv(provenance, report.table));
+    }
+    if (!options.survivorsCsv.empty()) {
+        if (!report.survivors) {
+            throwUsage("The trace holds no survivors for --survivors-csv.",
+                       "Name a policy with a budget: --policy ecokv:budget=64.");
+        }
+        writeCsv(options.survivorsCsv, analysis::survivorDistanceCsv(provenance, *report.survivors,
+                                                                     report.table.kvHeads));
+    }
+}
+
+void geometryCommand(const GeometryOptions& options) {
+    checkOptions(options);
+    const SignalCancel cancel;
+    const auto document = analysis::openTrace(options.trace);
+    const bool stored = document->policy(options.policy) != nullptr;
+    GeometryReport report;
+    report.trace = options.trace.string();
+    report.split = !options.noSplit;
+    analysis::GeometryRequest request;
+    request.policyId = stored ? options.policy : std::string();
+    request.cancel = cancel.token();
+    report.table = analysis::geometryTable(*document->reader, request);
+    ScoreFinder(*document, options, cancel.token()).find(report);
+    writeTables(options, report, document->provenance());
+    if (options.json) {
+        fmt::print("{}\n", geometryJson(report));
+    } else {
+        fmt::print("{}", geometryText(report));
+    }
+}
+
+} // namespace
+
+void addGeometryCommand(CLI::App& app) {
+    CLI::App* geometry = app.add_subcommand(
+        "geometry", "Say how alike the keys of each head are: images, text, with and without RoPE");
+    const auto options = std::make_shared<GeometryOptions>();
+    geometry->add_option("trace", options->trace, "Trace (*.ecokv.h5) or a file with /tensors/keys")
+        ->required();
+    geometry->add_option("--policy", options->policy,
+                         "Whose scores and survivors: an id under /policies, or NAME:key=value,... "
+                         "to replay (default: as recorded)");
+    geometry
+        ->add_option("--layer", options->layer, "Cluster the heads of one layer; -1 = all layers")
+        ->capture_default_str();
+    geometry->add_flag("--no-split", options->noSplit,
+                       "One table for all tokens, without columns of image and text tokens");
+    geometry->add_option("--csv", options->csv, "Write every metric of every head (*.csv)");
+    geometry->add_option("--spectrum-csv", options->spectrumCsv, "Write the eigenvalues (*.csv)");
+    geometry->add_option("--survivors-csv", options->survivorsCsv,
+                         "Write how far apart heads are in what they keep (*.csv)");
+    geometry->add_flag("--json", options->json, "One JSON object on stdout");
+    geometry->footer(kExamples);
+    geometry->callback([options] { geometryCommand(*options); });
+}
+
+} // namespace ecokv::cli

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "cli/geometry_report.h"
+
+#include "cli/text_table.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+
+namespace ecokv::cli {
+
+namespace {
+
+using analysis::ImportanceRelation;
+using Json = nlohmann::json;
+
+struct Column {
+    const char* title;
+    const char* metric;
+    int digits;
+    bool ofSplit; ///< of image or text tokens
+};
+
+constexpr Column kColumns[] = {
+    {"r_cos", "redundancy_cosine", 3, false},
+    {"r_euc", "redundancy_euclid", 3, false},
+    {"aniso", "anisotropy", 3, false},
+    {"dims", "participation_ratio", 1, false},
+    {"|k|", "mean_key_norm", 2, false},
+    {"r_cos pre", "redundancy_cosine_pre", 3, false},
+    {"dims pre", "participation_ratio_pre", 1, false},
+    {"r_cos image", "redundancy_cosine_image", 3, true},
+    {"r_cos text", "redundancy_cosine_text", 3, true},
+    {"dims image", "participation_ratio_image", 1, true},
+    {"dims text", "participation_ratio_text", 1, true},
+};
+
+std::string number(double value, int digits) {
+    return std::isfinite(value) ? fmt::format("{:.{}f}", value, digits) : "-";
+}
+
+const ImportanceRelation* relationOf(const GeometryReport& report, std::int64_t layer,
+                                     std::int64_t kvHead) {
+    for (const ImportanceRelation& relation : report.relations) {
+        if (relation.layer == layer && relation.kvHead == kvHead) {
+            return &relation;
+        }
+    }
+    return nullptr;
+}
+
+std::vector<Column> columnsOf(const GeometryReport& report) {
+    std::vector<Column> columns;
+    for (const Column& column : kColumns) {
+        if (report.table.has(column.metric) && (report.split || !column.ofSplit)) {
+            columns.push_back(column);
+        }
+    }
+    return columns;
+}
+
+std::vector<std::string> rowOf(const GeometryReport& report, const std::vector<Column>& columns,
+                               std::int64_t layer, std::int64_t kvHead) {
+    std::vector<std::string> cells{fmt::format("{}", layer), fmt::format("{}", kvHead)};
+    for (const Column& column : columns) {
+        const auto value = static_cast<double>(report.table.value(column.metric, layer, kvHead));
+        cells.push_back(number(value, column.digits));
+    }
+    if (!report.relations.empty()) {
+        const ImportanceRelation* relation = relationOf(report, layer, kvHead);
+        cells.push_back(relation ? number(relation->composite.spearman, 2) : "-");
+        cells.push_back(relation ? number(relation->rankDisagreement, 2) : "-");
+    }
+    return cells;
+}
+
+Json numberJson(double value) {
+    return std::isfinite(value) ? Json(value) : Json();
+}
+
+Json relationJson(const ImportanceRelation& relation) {
+    const auto one = [](const analysis::Relation& r) {
+        return Json{{"spearman", numberJson(r.spearman)},
+                    {"mutual_information", numberJson(r.mutualInformation)}};
+    };
+    return {{"candidates", relation.candidates},
+            {"cosine", one(relation.cosine)},
+            {"euclid", one(relation.euclid)},
+            {"composite", one(relation.composite)},
+            {"rank_disagreement", numberJson(relation.rankDisagreement)}};
+}
+
+Json headJson(const GeometryReport& report, std::int64_t layer, std::int64_t kvHead) {
+    const analysis::GeometryTable& table = report.table;
+    Json json{{"layer", layer}, {"kv_head", kvHead}, {"metrics", Json::object()}};
+    for (const auto& [name, values] : table.metrics) {
+        json["metrics"][name] = numberJson(table.value(name, layer, kvHead));
+    }
+    for (const auto& [name, values] : table.spectra) {
+        const auto first = (layer * table.kvHeads + kvHead) * table.dim;
+        Json spectrum = Json::array();
+        for (std::int64_t i = first; i < first + table.dim; ++i) {
+            spectrum.push_back(numberJson(values[static_cast<std::size_t>(i)]));
+        }
+        json[name] = std::move(spectrum);
+    }
+    if (const ImportanceRelation* relation = relationOf(report, layer, kvHead)) {
+        json["importance"] = relationJson(*relation);
+    }
+    return json;
+}
+
+Json clustersJson(const analysis::SurvivorClusters& survivors) {
+    Json merges = Json::array();
+    for (const analysis::ClusterMerge& merge : survivors.clusters.merges) {
+        merges.push_back({merge.a, merge.b, merge.distance, merge.size});
+    }
+    return {{"policy", survivors.policy},
+            {"layer", survivors.layer},
+            {"first_head", survivors.firstHead},
+            {"merges", merges},
+            {"order", survivors.clusters.order}};
+}
+
+} // namespace
+
+std::string geometryText(const GeometryReport& report) {
+    const std::vector<Column> columns = columnsOf(report);
+    TextTable table(0);
+    std::vector<std::string> header{"layer", "head"};
+    for (const Column& column : columns) {
+        header.emplace_back(column.title);
+    }
+    if (!report.relations.empty()) {
+        header.insert(header.end(), {"imp~div", "cos/euc"});
+    }
+    header.emplace_back(); // the last column of a table is not right-aligned
+    table.addRow(header);
+    for (std::int64_t head = 0; head < report.table.layers * report.table.kvHeads; ++head) {
+        auto row = rowOf(report, columns, head / report.table.kvHeads, head % report.table.kvHeads);
+        row.emplace_back();
+        table.addRow(row);
+    }
+    std::string text = table.text() + "\n";
+    for (const std::string& line :
+         analysis::describeGeometry(report.table, report.relations, report.survivors)) {
+        text += line + "\n";
+    }
+    text +=
+        "\nr = redundancy, 0 = keys all differ, 1 = all alike; dims = effective dimensions; pre "
+        "= RoPE undone";
+    if (!report.relations.empty()) {
+        text += fmt::format(";\nimp~div = Spearman of importance and diversity (scores: {}); "
+                            "cos/euc = rank disagreement of the diversities",
+                            report.scores);
+    }
+    text += ".\n";
+    for (const std::string& note : report.table.notes) {
+        text += fmt::format("note: {}\n", note);
+    }
+    return text;
+}
+
+std::string geometryJson(const GeometryReport& report) {
+    const analysis::GeometryTable& table = report.table;
+    Json json{{"trace", report.trace},
+              {"layers", table.layers},
+              {"kv_heads", table.kvHeads},
+              {"head_dim", table.dim},
+              {"source", table.measured ? "keys" : "recorded"},
+              {"notes", table.notes},
+              {"heads", Json::array()},
+              {"summary", analysis::describeGeometry(table, report.relations, report.survivors)}};
+    for (std::int64_t head = 0; head < table.layers * table.kvHeads; ++head) {
+        json["heads"].push_back(headJson(report, head / table.kvHeads, head % table.kvHeads));
+    }
+    if (!report.scores.empty()) {
+        json["scores"] = report.scores;
+    }
+    if (report.survivors) {
+        json["clusters"] = clustersJson(*report.survivors);
+    }
+    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+} // namespace ecokv::cli
