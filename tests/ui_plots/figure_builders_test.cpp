@@ -46,6 +46,24 @@ TEST_F(BuildersOfSample, listMetricsOfHeadsBeforeThoseOfPolicies) {
                          "retained_mass0", "kept_budget1", "output_error1", "retained_mass1"}));
 }
 
+TEST_F(BuildersOfSample, metricsOfImageTextAndUnrotatedKeysHaveReadableNames) {
+    auto document = std::make_shared<analysis::TraceDocument>(*m_document);
+    const std::vector<float> values(8, 0.5F);
+    document->headMetrics.emplace_back("anisotropy_pre_image", values);
+    document->headMetrics.emplace_back("participation_ratio_text", values);
+    document->headMetrics.emplace_back("beauty_pre", values);
+    const auto metrics = headMetrics(*document);
+    ASSERT_EQ(metrics.size(), 15U);
+    EXPECT_EQ(metrics[12].label, QStringLiteral("Anisotropy · RoPE undone · image tokens"));
+    EXPECT_TRUE(metrics[12].description.contains(QStringLiteral("image tokens alone")));
+    EXPECT_TRUE(metrics[12].description.contains(QStringLiteral("before their rotation")));
+    EXPECT_EQ(metrics[13].label, QStringLiteral("Participation ratio · text tokens"));
+    EXPECT_EQ(metrics[14].label, QStringLiteral("beauty_pre")); // nobody told us of that one
+    const auto figure = headMapFigure(document, metrics[13]);
+    EXPECT_EQ(figure->data().metricLabel, QStringLiteral("effective dimensions"));
+    EXPECT_EQ(figure->data().title, QStringLiteral("Participation ratio · text tokens"));
+}
+
 TEST_F(BuildersOfSample, headMapHoldsTheMetricRowByRow) {
     const auto figure = headMapFigure(m_document, {"redundancy", {}, {}, {}});
     ASSERT_EQ(figure->data().layers, 4);

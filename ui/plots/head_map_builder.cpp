@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <string_view>
 
 namespace ecokv::ui {
 namespace {
@@ -77,12 +78,52 @@ const MetricText* textOf(const std::string& name) {
     return found != kMetrics.end() ? &*found : nullptr;
 }
 
+/// Which keys a metric is of, by the ending of its name.
+struct KeyText {
+    const char* ending;
+    const char* label;
+    const char* description;
+};
+
+constexpr std::array kKeys = {
+    KeyText{"_image", QT_TRANSLATE_NOOP("ecokv::ui::Builders", "image tokens"),
+            QT_TRANSLATE_NOOP("ecokv::ui::Builders", "Of the keys of image tokens alone.")},
+    KeyText{"_text", QT_TRANSLATE_NOOP("ecokv::ui::Builders", "text tokens"),
+            QT_TRANSLATE_NOOP("ecokv::ui::Builders",
+                              "Of the keys of all tokens that belong to no image.")},
+    KeyText{"_pre", QT_TRANSLATE_NOOP("ecokv::ui::Builders", "RoPE undone"),
+            QT_TRANSLATE_NOOP("ecokv::ui::Builders",
+                              "Of keys as they were before their rotation by position.")},
+};
+
+/// A recorded name in words: "anisotropy_pre_image" is the anisotropy, RoPE undone, of image
+/// tokens. `text` is null for names that nobody has told us of.
+struct NamedMetric {
+    const MetricText* text = nullptr;
+    QString keys;        ///< " · RoPE undone · image tokens"
+    QString description; ///< sentences to add
+};
+
+NamedMetric namedMetric(std::string name) {
+    NamedMetric metric;
+    for (const KeyText& keys : kKeys) {
+        if (!textOf(name) && name.ends_with(keys.ending)) {
+            name.resize(name.size() - std::string_view(keys.ending).size());
+            metric.keys.prepend(QStringLiteral(" · ") + Builders::tr(keys.label));
+            metric.description += QLatin1Char(' ') + Builders::tr(keys.description);
+        }
+    }
+    metric.text = textOf(name);
+    return metric;
+}
+
 HeadMetric metricOf(const std::string& name, const analysis::PolicyView* policy) {
     HeadMetric metric;
     metric.name = name;
-    const MetricText* text = textOf(name);
-    metric.label = text ? Builders::tr(text->label) : QString::fromStdString(name);
-    metric.description = text ? Builders::tr(text->description) : QString();
+    const NamedMetric named = namedMetric(name);
+    const MetricText* text = named.text;
+    metric.label = text ? Builders::tr(text->label) + named.keys : QString::fromStdString(name);
+    metric.description = text ? Builders::tr(text->description) + named.description : QString();
     if (policy) {
         metric.policyId = policy->id;
         metric.label += QStringLiteral(" · ") + QString::fromStdString(policy->title);
@@ -107,16 +148,18 @@ std::vector<HeadMetric> headMetrics(const analysis::TraceDocument& document) {
             metrics.push_back(metricOf(text.name, nullptr));
         }
     }
-    for (const auto& [name, values] : document.headMetrics) {
-        if (!textOf(name)) { // a metric of a newer writer is shown under its own name
-            metrics.push_back(metricOf(name, nullptr));
-        }
-    }
     for (const analysis::PolicyView& policy : document.policies) {
         for (const char* name : {"kept_budget", "output_error", "retained_mass"}) {
             if (!analysis::policyMetric(policy, name).empty()) {
                 metrics.push_back(metricOf(name, &policy));
             }
+        }
+    }
+    // Last the many of image, text and un-rotated keys, and what newer writers add, by its own
+    // name.
+    for (const auto& [name, values] : document.headMetrics) {
+        if (!textOf(name)) {
+            metrics.push_back(metricOf(name, nullptr));
         }
     }
     return metrics;
@@ -137,7 +180,7 @@ std::shared_ptr<const HeadMapFigure> headMapFigure(const DocumentPtr& document,
     data.values.resize(static_cast<std::size_t>(data.layers) *
                            static_cast<std::size_t>(data.kvHeads),
                        std::numeric_limits<float>::quiet_NaN());
-    const MetricText* text = textOf(metric.name);
+    const MetricText* text = namedMetric(metric.name).text;
     const auto* policy = metric.policyId.empty() ? nullptr : &policyOf(*document, metric.policyId);
     data.title = metricOf(metric.name, policy).label;
     data.metricLabel = text ? Builders::tr(text->axis) : QString::fromStdString(metric.name);
