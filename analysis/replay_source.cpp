@@ -2,6 +2,7 @@
 #include "analysis/replay_source.h"
 
 #include "base/error.h"
+#include "policy/policy.h"
 
 #include <fmt/format.h>
 
@@ -29,6 +30,12 @@ std::string sourceOfResults(const trace::TraceReader& reader) {
         }
     }
     return {};
+}
+
+bool observesAllRows(const std::string& scorer) {
+    const auto& infos = policy::policies();
+    const auto info = std::ranges::find(infos, scorer, &policy::PolicyInfo::name);
+    return info != infos.end() && info->observes == policy::Observation::AllRows;
 }
 
 /// Refuses files without what every replay reads.
@@ -95,14 +102,19 @@ void ReplaySource::checkCanReplay(const policy::ResolvedPolicy& policy) const {
     if (policy.window > dimensions().window) {
         throwUsage(fmt::format("The policy {} observes {} query rows, but {} recorded the last {}.",
                                name, policy.window, path, dimensions().window),
-                   fmt::format("Use window={} or less, or record more rows (ecokv run "
-                               "--record-window {}).",
-                               dimensions().window, policy.window));
+                   fmt::format("{}ecokv run --record-window {} records enough.",
+                               observesAllRows(name)
+                                   ? std::string()
+                                   : fmt::format("Use window={} or less, or record more rows: ",
+                                                 dimensions().window),
+                               policy.window));
     }
-    if (policy.valueNorm && !m_hasValues) {
-        throwUsage(fmt::format("The policy {} adds the value norm, but {} has no /tensors/values.",
-                               name, path),
-                   "Use vnorm=off, or record the values.");
+    const bool scoresValues = name == "vnorm"; // and nothing else
+    if ((policy.valueNorm || scoresValues) && !m_hasValues) {
+        throwUsage(fmt::format("The policy {} {} the value norm, but {} has no /tensors/values.",
+                               name, scoresValues ? "is" : "adds", path),
+                   scoresValues ? "Record the values, or choose another policy."
+                                : "Use vnorm=off, or record the values.");
     }
     if (policy.config.geometry == policy::Geometry::Pre && !m_rotationRecord) {
         throwUsage(fmt::format("geometry=pre needs to know how the keys of {} were rotated, and "
