@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Lets an oracle in another language drive the policies: reads one layer from a raw float32 file
-// (layer 0 of so many) and prints kept sets and scores as JSON, one object per policy. Positions are 0 .. tokens - 1.
+// (layer 0 of so many) and prints kept sets and scores as JSON, one object per policy. Positions
+// are 0 .. tokens - 1.
 //
 //   ecokv_policy_probe FILE kvHeads group tokens rows dim layers POLICY...
 //
