@@ -78,6 +78,18 @@ std::shared_ptr<const policy::WindowMeasurement> ReplayMeasurements::window(std:
         [](const Window& part) { return part.bytes(); });
 }
 
+std::shared_ptr<const ReplayMeasurements::SharedSums>
+ReplayMeasurements::keySums(const policy::LayerInput& input, std::int64_t first,
+                            policy::Geometry geometry) {
+    return m_cache.get<SharedSums>(
+        fmt::format("sums {} {} {}", input.layer.value, first, static_cast<int>(geometry)),
+        [&] {
+            return std::make_shared<const SharedSums>(
+                SharedSums{policy::keySumsFor(input, first, geometry)});
+        },
+        [](const SharedSums& shared) { return shared.sums.bytes(); });
+}
+
 policy::MeasuredParts ReplayMeasurements::parts(std::int64_t layer,
                                                 const policy::ResolvedPolicy& policy) {
     const policy::TokenRange range = policy.candidates();
@@ -86,8 +98,9 @@ policy::MeasuredParts ReplayMeasurements::parts(std::int64_t layer,
         fmt::format("keys {} {} {} {}", layer, range.first, range.count,
                     static_cast<int>(geometry)),
         [&] {
-            return policy::measureKeys(m_source.layer(layer, false).input, range, geometry,
-                                       kernels::Backend::Cpu);
+            const SourceLayer source = m_source.layer(layer, false);
+            const auto sums = keySums(source.input, range.first, geometry);
+            return policy::measureKeys(source.input, range, geometry, sums->sums);
         },
         [](const policy::KeyMeasurement& part) { return part.bytes(); });
     const auto values = m_cache.get<policy::ValueMeasurement>(

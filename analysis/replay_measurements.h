@@ -6,6 +6,7 @@
 
 #include "analysis/replay.h"
 #include "analysis/replay_source.h"
+#include "policy/key_reuse.h"
 #include "policy/measurement.h"
 
 #include <cstddef>
@@ -33,6 +34,13 @@ public:
     ReplayStatistics statistics();
 
 private:
+    /// Grows while other candidates of the layer are measured; a layer is worked on by one thread.
+    struct SharedSums {
+        mutable kernels::KeySums sums;
+    };
+
+    std::shared_ptr<const SharedSums> keySums(const policy::LayerInput& input, std::int64_t first,
+                                              policy::Geometry geometry);
     policy::MeasuredParts parts(std::int64_t layer, const policy::ResolvedPolicy& policy);
 
     ReplaySource m_source;

@@ -7,6 +7,7 @@
 #include "policy/damaged_rows.h"
 #include "policy/host_tensor.h"
 #include "policy/input_checks.h"
+#include "policy/key_reuse.h"
 
 #include <algorithm>
 #include <cmath>
@@ -66,7 +67,8 @@ void measureProtectedNorms(const LayerInput& input, KeyMeasurement& measured) {
     }
 }
 
-void measureCandidates(const LayerInput& input, KeyMeasurement& measured) {
+/// `sums` may be null.
+void measureCandidates(const LayerInput& input, KeyMeasurement& measured, kernels::KeySums* sums) {
     const TokenRange& candidates = measured.candidates;
     const std::int64_t count = measured.kvHeads * candidates.count;
     const kernels::DeviceBuffer norm = measured.place.floats(count);
@@ -82,13 +84,46 @@ void measureCandidates(const LayerInput& input, KeyMeasurement& measured) {
         rotation.positions += candidates.first;
     }
     const TensorView keys = input.keys.slice(1, candidates.first, candidates.end());
-    measured.place.check(
-        kernels::keyStatistics({keys, unrotate ? &rotation : nullptr},
-                               {floatsIn(measured.cosine), floatsIn(measured.euclid),
-                                floatsIn(norm), measured.heads.data()},
-                               measured.place.backend),
-        "key statistics");
+    const kernels::KeyStatisticsInput wanted{keys, unrotate ? &rotation : nullptr};
+    const kernels::KeyStatisticsOutput output{floatsIn(measured.cosine), floatsIn(measured.euclid),
+                                              floatsIn(norm), measured.heads.data()};
+    measured.place.check(sums != nullptr
+                             ? kernels::keyStatistics(wanted, output, *sums)
+                             : kernels::keyStatistics(wanted, output, measured.place.backend),
+                         "key statistics");
     place(measured.place.toHost(norm), candidates, measured.tokens, measured.norm);
+}
+
+struct KeyTask {
+    const LayerInput& input;
+    TokenRange candidates;
+    Geometry geometry = Geometry::Post;
+    kernels::Backend backend = kernels::Backend::Cpu;
+    kernels::KeySums* sums = nullptr;
+};
+
+std::shared_ptr<const KeyMeasurement> measured(const KeyTask& task) {
+    const LayerInput& input = task.input;
+    const TokenRange& candidates = task.candidates;
+    checkKeys(input, task.geometry);
+    const std::int64_t tokens = input.keys.shape[1];
+    if (candidates.first < 0 || candidates.count < 0 || candidates.end() > tokens) {
+        throwInternal(fmt::format("Candidates {} to {} of {} tokens were asked for.",
+                                  candidates.first, candidates.end(), tokens));
+    }
+    auto result = std::make_shared<KeyMeasurement>();
+    result->place = KernelPlace::beside(input.keys, input.layer, task.backend);
+    result->firstHead = input.firstHead;
+    result->kvHeads = input.keys.shape[0];
+    result->tokens = tokens;
+    result->candidates = candidates;
+    result->geometry = task.geometry;
+    result->heads.resize(static_cast<std::size_t>(result->kvHeads));
+    result->norm.resize(static_cast<std::size_t>(result->kvHeads * tokens));
+    measureCandidates(input, *result, task.sums);
+    measureProtectedNorms(input, *result);
+    result->notes = damagedKeys(input, result->norm);
+    return result;
 }
 
 } // namespace
@@ -108,25 +143,17 @@ std::size_t ValueMeasurement::bytes() const {
 
 std::shared_ptr<const KeyMeasurement> measureKeys(const LayerInput& input, TokenRange candidates,
                                                   Geometry geometry, kernels::Backend backend) {
-    checkKeys(input, geometry);
-    const std::int64_t tokens = input.keys.shape[1];
-    if (candidates.first < 0 || candidates.count < 0 || candidates.end() > tokens) {
-        throwInternal(fmt::format("Candidates {} to {} of {} tokens were asked for.",
-                                  candidates.first, candidates.end(), tokens));
-    }
-    auto measured = std::make_shared<KeyMeasurement>();
-    measured->place = KernelPlace::beside(input.keys, input.layer, backend);
-    measured->firstHead = input.firstHead;
-    measured->kvHeads = input.keys.shape[0];
-    measured->tokens = tokens;
-    measured->candidates = candidates;
-    measured->geometry = geometry;
-    measured->heads.resize(static_cast<std::size_t>(measured->kvHeads));
-    measured->norm.resize(static_cast<std::size_t>(measured->kvHeads * tokens));
-    measureCandidates(input, *measured);
-    measureProtectedNorms(input, *measured);
-    measured->notes = damagedKeys(input, measured->norm);
-    return measured;
+    return measured({input, candidates, geometry, backend, nullptr});
+}
+
+kernels::KeySums keySumsFor(const LayerInput& input, std::int64_t first, Geometry geometry) {
+    return {input.keys.shape[0], input.keys.shape[1] - first, input.keys.shape[2],
+            geometry == Geometry::Pre};
+}
+
+std::shared_ptr<const KeyMeasurement> measureKeys(const LayerInput& input, TokenRange candidates,
+                                                  Geometry geometry, kernels::KeySums& sums) {
+    return measured({input, candidates, geometry, kernels::Backend::Cpu, &sums});
 }
 
 std::shared_ptr<const WindowMeasurement> measureWindow(const LayerInput& input, std::int64_t window,

@@ -145,6 +145,20 @@ TEST(Replay, aNewBudgetUsesTheScoresOfTheOneBefore) {
     expectSameAsLive(options, config, mixed);
 }
 
+TEST(Replay, smallBudgetsMoveTheCandidatesAndStillEqualALiveRun) {
+    const test::TemporaryFolder folder;
+    test::SyntheticOptions options;
+    options.dimensions = {2, 4, 2, 1300, 16, 8}; // blocks of 512 keys are added up once only
+    Replayer replayer(readerOf(writeSyntheticTrace(folder / "a.ecokv.h5", options)));
+    for (const char* scorer : {"ecokv", "ecokv:geometry=pre"}) {
+        for (const int budget : {128, 40, 127, 16, 90, 41, 300}) { // recent = min(32, B / 4)
+            policy::PolicyConfig config = policy::parsePolicy(scorer);
+            config.budget = budget;
+            expectSameAsLive(options, config, replayer.replay({config}));
+        }
+    }
+}
+
 TEST(Replay, tellsWhatARunWouldHaveRecordedPerToken) {
     const test::TemporaryFolder folder;
     const test::SyntheticOptions options;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Two passes over the keys: sums, then distances to the centre. Heads go in groups that stay in the
 // caches between the passes; blocks of tokens go to threads.
+#include "kernels/cpu/key_statistics_cpu.h"
+
 #include "kernels/backends.h"
 #include "kernels/cpu/key_blocks.h"
 #include "kernels/cpu/parallel.h"
@@ -15,7 +17,7 @@ namespace ecokv::kernels::cpu {
 
 namespace {
 
-constexpr std::int64_t kBlock = 512;
+constexpr std::int64_t kBlock = KeySums::kBlockTokens;
 constexpr std::int64_t kGroupBytes = 2 << 20;
 
 /// A row widened to fp64, zeros if it is not finite, un-rotated if the block asks for it.
@@ -65,9 +67,9 @@ double squaredLength(const double* vector, std::int64_t dim) {
 class HeadGroup {
 public:
     HeadGroup(const KeyStatisticsInput& input, const KeyStatisticsOutput& output,
-              const RotationTable& table, std::int64_t heads)
-        : m_input(input), m_output(output), m_table(table), m_tokens(input.keys.shape[1]),
-          m_dim(input.keys.shape[2]), m_padded(paddedDim(m_dim)),
+              const RotationTable& table, std::int64_t heads, KeySums* known)
+        : m_input(input), m_output(output), m_table(table), m_known(known),
+          m_tokens(input.keys.shape[1]), m_dim(input.keys.shape[2]), m_padded(paddedDim(m_dim)),
           m_vectorCount(input.rotation != nullptr ? 4 : 2),
           m_blocks((m_tokens + kBlock - 1) / kBlock), m_rows(maxThreads() * kRowsAtOnce * m_padded),
           m_vectors(heads * m_blocks * m_vectorCount * m_padded, Contents::Any),
@@ -84,8 +86,15 @@ public:
                 sums.turnedKey = vectors + 2 * m_padded;
                 sums.turnedUnit = vectors + 3 * m_padded;
             }
-            accumulateBlock(block(firstHead, task, thread), sums);
+            if (isKnown(task)) {
+                recall(firstHead, task, sums);
+            } else {
+                accumulateBlock(block(firstHead, task, thread), sums);
+            }
         });
+        if (m_known != nullptr) {
+            remember(firstHead, heads);
+        }
         for (std::int64_t local = 0; local < heads; ++local) {
             combine(local, m_output.heads[firstHead + local]);
         }
@@ -97,6 +106,40 @@ public:
     }
 
 private:
+    /// Whole blocks only: the last one ends where the range ends.
+    bool isKnown(std::int64_t task) const {
+        return m_known != nullptr && task % m_blocks < std::min(m_known->blocks(), wholeBlocks());
+    }
+    std::int64_t wholeBlocks() const { return m_tokens / kBlock; }
+
+    float* normOf(std::int64_t head, std::int64_t index) const {
+        return m_output.norm + head * m_tokens + index * kBlock;
+    }
+
+    void recall(std::int64_t firstHead, std::int64_t task, BlockSums& sums) {
+        const std::int64_t head = firstHead + task / m_blocks;
+        const KeySums::Block kept = m_known->block(head, task % m_blocks);
+        std::copy_n(kept.vectors, m_known->vectorSize(), sums.key);
+        sums.norms = kept.scalars[0];
+        sums.squares = kept.scalars[1];
+        sums.nonZero = static_cast<std::int64_t>(kept.scalars[2]);
+        std::copy_n(kept.norm, kBlock, normOf(head, task % m_blocks));
+    }
+
+    void remember(std::int64_t firstHead, std::int64_t heads) {
+        for (std::int64_t local = 0; local < heads; ++local) {
+            for (std::int64_t index = m_known->blocks(); index < wholeBlocks(); ++index) {
+                const BlockSums& sums = m_sums[static_cast<std::size_t>(local * m_blocks + index)];
+                const KeySums::Block kept = m_known->block(firstHead + local, index);
+                std::copy_n(sums.key, m_known->vectorSize(), kept.vectors);
+                kept.scalars[0] = sums.norms;
+                kept.scalars[1] = sums.squares;
+                kept.scalars[2] = static_cast<double>(sums.nonZero);
+                std::copy_n(normOf(firstHead + local, index), kBlock, kept.norm);
+            }
+        }
+    }
+
     KeyBlock block(std::int64_t firstHead, std::int64_t task, int thread) const {
         const std::int64_t head = firstHead + task / m_blocks;
         const std::int64_t begin = task % m_blocks * kBlock;
@@ -153,6 +196,7 @@ private:
     const KeyStatisticsInput& m_input;
     const KeyStatisticsOutput& m_output;
     const RotationTable& m_table;
+    KeySums* m_known;
     std::int64_t m_tokens, m_dim, m_padded;
     std::int64_t m_vectorCount; ///< key, unit, and with a rotation un-rotated key and unit
     std::int64_t m_blocks;
@@ -196,6 +240,11 @@ void measureUnusualRow(const KeyBlock& block, std::int64_t token, const HeadCent
 }
 
 Status keyStatistics(const KeyStatisticsInput& input, const KeyStatisticsOutput& output) {
+    return keyStatistics(input, output, nullptr);
+}
+
+Status keyStatistics(const KeyStatisticsInput& input, const KeyStatisticsOutput& output,
+                     KeySums* known) {
     const TensorView& keys = input.keys;
     const std::int64_t heads = keys.shape[0];
     const std::int64_t headBytes =
@@ -203,9 +252,12 @@ Status keyStatistics(const KeyStatisticsInput& input, const KeyStatisticsOutput&
     const std::int64_t atOnce = std::clamp<std::int64_t>(
         kGroupBytes / std::max<std::int64_t>(1, headBytes), 1, std::max<std::int64_t>(1, heads));
     const RotationTable table(input.rotation, keys.shape[1], keys.shape[2]);
-    HeadGroup group(input, output, table, atOnce);
+    HeadGroup group(input, output, table, atOnce, known);
     for (std::int64_t first = 0; first < heads; first += atOnce) {
         group.run(first, std::min(atOnce, heads - first));
+    }
+    if (known != nullptr) {
+        known->setBlocks(std::max(known->blocks(), keys.shape[1] / kBlock));
     }
     return Status::Ok;
 }
