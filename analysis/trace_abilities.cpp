@@ -67,6 +67,16 @@ TraceAbility geometryAbility(const trace::TraceReader& reader, bool hasKeys) {
     return {"geometry=pre", known, known ? "the rotation of the keys is known" : problem};
 }
 
+TraceAbility headGeometryAbility(const trace::TraceReader& reader, bool hasKeys) {
+    const bool recorded = !reader.headSpectra().empty();
+    if (!recorded && !hasKeys) {
+        return {"geometry of heads", false, "neither spectra nor keys are recorded"};
+    }
+    return {"geometry of heads", true,
+            recorded ? "recorded; `ecokv geometry` shows it"
+                     : "`ecokv geometry` measures it from the keys"};
+}
+
 TraceAbility textAbility(const trace::TraceReader& reader) {
     const bool works = reader.prompt().has_value();
     return {"text and pictures", works,
@@ -83,6 +93,7 @@ TraceNature describeTrace(const trace::TraceReader& reader) {
         replayAbility(reader),
         errorAbility(reader),
         geometryAbility(reader, hasKeys),
+        headGeometryAbility(reader, hasKeys),
         {"stored survivors", policies > 0,
          policies > 0 ? fmt::format("{} {}", policies, policies == 1 ? "policy" : "policies")
                       : std::string("/policies is missing; `ecokv replay --out` makes them")},

@@ -103,6 +103,13 @@ void printAbilities(const analysis::TraceNature& nature) {
     fmt::print("What it is good for\n{}", table.text());
 }
 
+/// Head metrics of un-rotated keys, of image or text tokens: too many to list one by one.
+bool isOfSomeKeys(const trace::DatasetEntry& entry) {
+    const auto ends = [&](const char* ending) { return entry.path.ends_with(ending); };
+    return entry.path.starts_with("/heads/") && entry.problem.empty() &&
+           (ends("_pre") || ends("_image") || ends("_text"));
+}
+
 void printTrace(const trace::TraceReader& reader) {
     const trace::Dimensions& d = reader.dimensions();
     fmt::print("Trace {} ({})\n", reader.path().string(),
@@ -129,10 +136,20 @@ void printTrace(const trace::TraceReader& reader) {
         printAttributes(("Policy " + id).c_str(), reader.policy(id).attributes);
     }
     fmt::print("\nDatasets\n");
+    std::int64_t alike = 0;
     for (const trace::DatasetEntry& entry : reader.entries()) {
+        if (isOfSomeKeys(entry)) {
+            ++alike;
+            continue;
+        }
         fmt::print("  {:<40} {:<10} [{}]  {}{}\n", entry.path, entry.dtype,
                    fmt::join(entry.shape, ", "), byteText(static_cast<double>(entry.storedBytes)),
                    entry.problem.empty() ? "" : "  problem: " + entry.problem);
+    }
+    if (alike > 0) {
+        fmt::print("  and {} of the same metrics in /heads: _pre = RoPE undone, _image and _text = "
+                   "of such tokens\n",
+                   alike);
     }
 }
 

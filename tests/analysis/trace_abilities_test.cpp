@@ -32,6 +32,8 @@ TEST(TraceAbilities, ofARunAreAll) {
         EXPECT_TRUE(named[what].works) << what;
     }
     EXPECT_EQ(named["replay, sweep, diff"].detail, "windows up to 6 rows");
+    EXPECT_TRUE(named["geometry of heads"].works); // from its keys: it records no spectra
+    EXPECT_NE(named["geometry of heads"].detail.find("ecokv geometry"), std::string::npos);
 }
 
 TEST(TraceAbilities, ofAForeignTraceSayWhatIsMissing) {

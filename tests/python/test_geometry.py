@@ -110,6 +110,14 @@ def test_a_prompt_without_pictures_has_no_image_metrics(tmp_path: Path) -> None:
         assert not [name for name in trace["heads"] if name.endswith(("_image", "_text"))]
 
 
+def test_info_says_what_there_is_without_listing_it_all(recorded: Path) -> None:
+    text = run_program("ecokv", "info", recorded).stdout
+    assert "geometry of heads" in text and "/heads/anisotropy " in text and "/heads/spectrum " in text
+    assert "/heads/anisotropy_pre_image" not in text and "and 23 of the same metrics in /heads" in text
+    paths = [entry["path"] for entry in run_ecokv("info", recorded)["datasets"]]
+    assert "/heads/anisotropy_pre_image" in paths
+
+
 def mutual_information(x: Array, y: Array) -> float:
     """Equal-frequency bins by mean rank, Miller-Madow, not below 0: mutual_information.h once more."""
     count = len(x)
