@@ -229,3 +229,17 @@ def test_allocators_multiply_the_policies_and_keep_the_total() -> None:
     assert kept["adaptive"].sum() == kept["pyramid"].sum() == kept["uniform"].sum()
     assert kept["adaptive"].std(axis=1).max() > 0, "heads of a layer share their budget"
     assert kept["pyramid"].std(axis=1).max() == 0 and kept["pyramid"].mean(1).std() > 0, "layers differ, heads do not"
+
+
+def test_replay_of_the_trace_predicts_what_the_comparison_printed(tmp_path: Path) -> None:
+    """The column "predicted" is what `ecokv replay` computes from the trace, for every policy of it."""
+    trace = tmp_path / "t.ecokv.h5"
+    rows = run_ecokv(*compare_demo("--compare", "snapkv:window=8,recent=4,ecokv:geometry=pre,mixkv:window=12,keydiff,random:seed=3", "--budgets", "24",
+                                   "--allocators", "uniform,adaptive", "--trace", trace))["comparison"]
+    for row in rows[1:]:
+        replayed = run_ecokv("replay", trace, "--policy", row["policy"], "--budget", row["budget"], "--allocator", row["allocator"])
+        errors = [head["output_error"] for head in replayed["heads"]]
+        assert np.mean(errors) == pytest.approx(row["predicted_output_error"], rel=1e-6), row["policy"]
+        with h5py.File(trace) as file:
+            kept = file[f"policies/{row['trace_policy']}/kept"][...]
+        assert [head["kept_tokens"] for head in replayed["heads"]] == [np.flatnonzero(head).tolist() for layer in kept for head in layer]
