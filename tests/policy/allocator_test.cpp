@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <numeric>
 
 namespace ecokv::policy {
@@ -135,6 +136,21 @@ TEST(Adaptive, aFloorOfOneIsUniformAndOfZeroFollowsTheScores) {
 TEST(Adaptive, tiesAreSharedByPosition) {
     EXPECT_EQ(adaptive(stepScores({0, 0, 0}, 30), 5, 0), (Budgets{5, 5, 5}));
     EXPECT_EQ(adaptive(stepScores({0, 0}, 30), 1, 1), (Budgets{1, 1}));
+    // One clear winner, then 5 of the ties: positions 0 to 2 of head 0 but its winner at 1, 0 to 2
+    // of head 1.
+    auto scores = stepScores({0, 0}, 30);
+    scores[0][1] = 1.0F;
+    EXPECT_EQ(adaptive(scores, 3, 0, 0.0), (Budgets{3, 3}));
+    scores[1].resize(1);
+    EXPECT_EQ(adaptive(scores, 3, 0, 0.0), (Budgets{5, 1}));
+}
+
+// NaN ranks below every number and is still a candidate when nothing else is left.
+TEST(Adaptive, scoresThatAreNoNumbersComeLast) {
+    auto scores = stepScores({10, 10}, 10);
+    std::fill(scores[0].begin(), scores[0].end(), std::numeric_limits<float>::quiet_NaN());
+    EXPECT_EQ(adaptive(scores, 5, 0, 0.0), (Budgets{1, 9})); // 0 and 10; nothing protected: 1
+    EXPECT_EQ(adaptive(scores, 8, 0, 0.0), (Budgets{6, 10}));
 }
 
 // While decoding heads have different lengths: the layer's total is kept to where it can be.

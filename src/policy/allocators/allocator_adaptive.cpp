@@ -6,6 +6,8 @@
 #include "policy/scorer.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -13,33 +15,65 @@ namespace ecokv::policy {
 
 namespace {
 
-/// How many of the `count` best candidates of all heads together belong to each head. Ties go to
-/// the lower position, then to the lower head.
-std::vector<std::int64_t> winners(std::span<const HeadCandidates> heads, std::int64_t count) {
-    std::size_t longest = 0;
-    for (const HeadCandidates& head : heads) {
-        longest = std::max(longest, head.score.size());
-    }
+/// NaN ranks below every number, as in topK.
+float ranked(float score) {
+    return std::isnan(score) ? -std::numeric_limits<float>::infinity() : score;
+}
+
+/// All scores one after the other.
+std::vector<float> joined(std::span<const HeadCandidates> heads) {
     std::vector<float> scores;
-    std::vector<std::size_t> owner;
-    for (std::size_t candidate = 0; candidate < longest; ++candidate) {
-        for (std::size_t head = 0; head < heads.size(); ++head) {
-            if (candidate < heads[head].score.size()) {
-                scores.push_back(heads[head].score[candidate]);
-                owner.push_back(head);
-            }
-        }
+    for (const HeadCandidates& head : heads) {
+        scores.insert(scores.end(), head.score.begin(), head.score.end());
     }
+    std::ranges::transform(scores, scores.begin(), ranked);
+    return scores;
+}
+
+/// The lowest of the `count` best scores.
+float borderOf(const std::vector<float>& scores, std::int64_t count) {
     std::vector<std::int32_t> best(static_cast<std::size_t>(count));
     const auto all = static_cast<std::int64_t>(scores.size());
     if (kernels::topK(scores.data(), all, count, best.data(), kernels::Backend::Cpu) !=
         kernels::Status::Ok) {
         throwInternal(fmt::format("Choosing {} of {} candidates failed.", count, all));
     }
-    std::vector<std::int64_t> won(heads.size(), 0);
+    float border = std::numeric_limits<float>::infinity();
     for (const std::int32_t index : best) {
-        ++won[owner[static_cast<std::size_t>(index)]];
+        border = std::min(border, scores[static_cast<std::size_t>(index)]);
     }
+    return border;
+}
+
+/// Gives `rest` of the candidates at the border to their heads: lower positions first, then lower
+/// heads.
+void shareTies(std::span<const HeadCandidates> heads, float border, std::int64_t rest,
+               std::vector<std::int64_t>& won) {
+    for (std::size_t candidate = 0; rest > 0; ++candidate) {
+        for (std::size_t head = 0; head < heads.size() && rest > 0; ++head) {
+            const std::span<const float> score = heads[head].score;
+            if (candidate < score.size() && ranked(score[candidate]) == border) {
+                ++won[head];
+                --rest;
+            }
+        }
+    }
+}
+
+/// How many of the `count` best candidates of all heads together belong to each head.
+std::vector<std::int64_t> winners(std::span<const HeadCandidates> heads, std::int64_t count) {
+    std::vector<std::int64_t> won(heads.size(), 0);
+    if (count == 0) {
+        return won;
+    }
+    const float border = borderOf(joined(heads), count);
+    std::int64_t rest = count;
+    for (std::size_t head = 0; head < heads.size(); ++head) {
+        won[head] = std::ranges::count_if(heads[head].score,
+                                          [border](float score) { return score > border; });
+        rest -= won[head];
+    }
+    shareTies(heads, border, rest, won);
     return won;
 }
 
