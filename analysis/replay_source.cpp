@@ -64,6 +64,15 @@ ReplaySource::ReplaySource(std::shared_ptr<const trace::TraceReader> reader, std
     m_dtype = m_reader->storedDType("tensors/keys");
     readPositions();
     readRotation();
+    if (const auto model = m_reader->model()) {
+        m_slidingWindows = model->slidingWindows;
+    }
+    const auto layers = static_cast<std::size_t>(dimensions().layers);
+    if (!m_slidingWindows.empty() && m_slidingWindows.size() != layers) {
+        throwBadInput(fmt::format("/model/sliding_windows of {} has {} entries for {} layers.",
+                                  m_reader->path().string(), m_slidingWindows.size(), layers),
+                      "Give every layer its window, 0 for a full layer.");
+    }
 }
 
 void ReplaySource::readPositions() {
@@ -93,7 +102,8 @@ void ReplaySource::readRotation() {
 
 policy::ModelShape ReplaySource::shape() const {
     const trace::Dimensions& d = dimensions();
-    return {static_cast<std::int32_t>(d.layers), static_cast<std::int32_t>(d.kvHeads), m_modelName};
+    return {static_cast<std::int32_t>(d.layers), static_cast<std::int32_t>(d.kvHeads), m_modelName,
+            m_slidingWindows};
 }
 
 void ReplaySource::checkCanReplay(const policy::ResolvedPolicy& policy) const {

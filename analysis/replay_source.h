@@ -52,6 +52,7 @@ private:
 
     std::shared_ptr<const trace::TraceReader> m_reader;
     std::string m_modelName;
+    std::vector<std::int64_t> m_slidingWindows; ///< [layer], 0 = full; empty = all are
     std::vector<std::int64_t> m_positions, m_windowPositions;
     std::optional<trace::RotationRecord> m_rotationRecord;
     kernels::Rotation m_rotation;

@@ -29,12 +29,23 @@ Json timingsJson(const session::Timings& timings) {
 /// Fewest, mean and most tokens kept by a head.
 struct KeptSummary {
     std::int64_t least = std::numeric_limits<std::int64_t>::max(), most = 0, total = 0, heads = 0;
+    std::int64_t slidingLayers = 0; ///< not among the heads above
+    std::uint64_t slidingBytes = 0;
 };
+
+bool isSliding(const session::Ledger& ledger, std::size_t layer) {
+    return layer < ledger.slidingWindows.size() && ledger.slidingWindows[layer] > 0;
+}
 
 KeptSummary summarise(const session::Ledger& ledger) {
     KeptSummary summary;
-    for (const auto& layer : ledger.keptTokens) {
-        for (const std::int64_t kept : layer) {
+    for (std::size_t layer = 0; layer < ledger.keptTokens.size(); ++layer) {
+        if (isSliding(ledger, layer)) {
+            ++summary.slidingLayers;
+            summary.slidingBytes += ledger.layerBytes[layer];
+            continue;
+        }
+        for (const std::int64_t kept : ledger.keptTokens[layer]) {
             summary.least = std::min(summary.least, kept);
             summary.most = std::max(summary.most, kept);
             summary.total += kept;
@@ -70,6 +81,8 @@ std::string runResultJson(const session::RunResult& result) {
                {{"kept_tokens", result.ledger.keptTokens},
                 {"kept_bytes", result.ledger.keptBytes},
                 {"full_bytes", result.ledger.fullBytes},
+                {"layer_bytes", result.ledger.layerBytes},
+                {"sliding_windows", result.ledger.slidingWindows},
                 {"protected_tokens", result.ledger.protectedTokens}}},
               {"timings", timingsJson(result.timings)},
               {"device", result.device},
@@ -89,8 +102,13 @@ std::string runResultJson(const session::RunResult& result) {
 
 std::string ledgerText(const session::Ledger& ledger) {
     const KeptSummary kept = summarise(ledger);
+    const std::string sliding =
+        kept.slidingLayers == 0
+            ? std::string()
+            : fmt::format("  {} layer(s) slide and are not evicted: {} more\n", kept.slidingLayers,
+                          byteText(static_cast<double>(kept.slidingBytes)));
     if (kept.heads == 0) {
-        return {};
+        return sliding;
     }
     const auto heads = static_cast<double>(kept.heads);
     const double mean = static_cast<double>(kept.total) / heads;
@@ -109,7 +127,7 @@ std::string ledgerText(const session::Ledger& ledger) {
     if (kept.least != kept.most) {
         text += fmt::format("  heads keep {} to {} tokens\n", kept.least, kept.most);
     }
-    return text;
+    return text + sliding;
 }
 
 } // namespace ecokv::cli

@@ -16,8 +16,8 @@ namespace ecokv::policy {
 
 struct Allocator {
     PolicyInfo info;
-    /// Called by `resolve`: tokens per head [layer, kvHead] that sum exactly to layers * kvHeads *
-    /// budget, each at least the protected tokens and 1, at most N; nothing where
+    /// Called by `resolve`: tokens per head [full layer, kvHead] that sum exactly to full layers *
+    /// kvHeads * budget, each at least the protected tokens and 1, at most N; nothing where
     /// the shape is not known yet. Null: every head gets `budget`.
     std::vector<std::int64_t> (*shareModel)(const ResolvedPolicy& policy) = nullptr;
     /// Called by `planLayer`, see allocateLayer. Null: the budgets stay.

@@ -53,8 +53,9 @@ std::vector<std::int32_t> selectRows(std::span<const float> score, TokenRange ca
 
 cache::LayerPlan planLayer(const LayerScores& scores, const ResolvedPolicy& policy) {
     checkFit(scores, policy);
-    cache::LayerPlan plan{scores.layer, {}, policy.compresses};
-    if (!policy.compresses) {
+    const bool evicts = policy.compresses && !policy.shape.isSliding(scores.layer.value); // F034
+    cache::LayerPlan plan{scores.layer, {}, evicts};
+    if (!evicts) {
         std::vector<std::int32_t> all;
         appendRange(all, 0, policy.tokens);
         plan.keptRows.assign(static_cast<std::size_t>(scores.kvHeads), all);

@@ -64,6 +64,13 @@ struct TokenRange {
 struct ModelShape {
     std::int32_t layers = 0, kvHeads = 0;
     std::string model; ///< name, as head tables carry it
+    /// [layer] tokens that a sliding layer sees, 0 = all of them; empty = every layer is full.
+    /// Sliding layers are never evicted and take no part in the budget (field case F034).
+    std::vector<std::int64_t> slidingWindows = {};
+
+    bool isSliding(std::int32_t layer) const;
+    /// Layers that can be evicted.
+    std::vector<std::int32_t> fullLayers() const;
 };
 
 /// A configuration with every default filled in, checked against one prompt.
@@ -75,7 +82,8 @@ struct ResolvedPolicy {
     std::int64_t recent = 0;
     std::int64_t sink = 0;
     std::int64_t budget = 0; ///< min(budget, N), the mean over heads
-    /// [layer, kvHead] tokens kept, protected ones included; sums to layers * kvHeads * budget.
+    /// [layer, kvHead] tokens kept, protected ones included; sums to layers * kvHeads * budget over
+    /// the full layers, all tokens in sliding ones.
     /// Empty: `budget` for every head, or shared by the allocator when a layer is scored.
     std::vector<std::int64_t> headBudgets;
     /// [layer, kvHead] r from a table; empty: measured or constant.

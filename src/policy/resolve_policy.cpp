@@ -9,6 +9,7 @@
 #include <limits>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace ecokv::policy {
 
@@ -151,6 +152,9 @@ std::string reasonToKeepAll(const ResolvedPolicy& policy, const Scorer& scorer,
     if (budget == 0) {
         return "not compressed: no budget was set";
     }
+    if (policy.shape.layers > 0 && policy.shape.fullLayers().empty()) { // F034
+        return "not compressed: every layer slides, and sliding layers are not evicted";
+    }
     if (budget >= policy.tokens) {
         return fmt::format("not compressed: the budget of {} covers the prompt of {} tokens",
                            budget, policy.tokens);
@@ -187,6 +191,39 @@ void takeRedundancy(ResolvedPolicy& policy) {
     policy.headRedundancy = table.values;
     policy.shape.layers = table.layers; // known from here on, also to a caller who knew no shape
     policy.shape.kvHeads = table.kvHeads;
+}
+
+/// Puts shares of the full layers [full layer, kvHead] beside the sliding ones, which keep all.
+std::vector<std::int64_t> besideSlidingLayers(const std::vector<std::int64_t>& shares,
+                                              const ResolvedPolicy& policy) {
+    const auto heads = static_cast<std::size_t>(policy.shape.kvHeads);
+    if (shares.size() == static_cast<std::size_t>(policy.shape.layers) * heads) {
+        return shares;
+    }
+    std::vector<std::int64_t> all;
+    auto next = shares.begin();
+    for (std::int32_t layer = 0; layer < policy.shape.layers && !shares.empty(); ++layer) {
+        if (policy.shape.isSliding(layer)) {
+            all.insert(all.end(), heads, policy.tokens);
+        } else {
+            all.insert(all.end(), next, next + policy.shape.kvHeads);
+            next += policy.shape.kvHeads;
+        }
+    }
+    return all;
+}
+
+void noteSlidingLayers(ResolvedPolicy& policy) {
+    std::vector<std::int32_t> sliding;
+    for (std::int32_t layer = 0; layer < policy.shape.layers; ++layer) {
+        if (policy.shape.isSliding(layer)) {
+            sliding.push_back(layer);
+        }
+    }
+    if (!sliding.empty() && policy.compresses) {
+        addNote(policy, fmt::format("sliding, not evicted: layer{} {}",
+                                    sliding.size() > 1 ? "s" : "", fmt::join(sliding, ", ")));
+    }
 }
 
 /// Where everything stays, the numbers only say where statistics are measured.
@@ -252,8 +289,9 @@ ResolvedPolicy resolve(const PolicyConfig& config, std::int64_t tokens, const Mo
     }
     policy.window = static_cast<int>(std::min<std::int64_t>(policy.window, tokens));
     if (policy.compresses && allocator.shareModel != nullptr) {
-        policy.headBudgets = allocator.shareModel(policy);
+        policy.headBudgets = besideSlidingLayers(allocator.shareModel(policy), policy);
     }
+    noteSlidingLayers(policy);
     return policy;
 }
 

@@ -14,12 +14,21 @@ Ledger makeLedger(const cache::KvCache& cache, const policy::ResolvedPolicy& pol
     Ledger ledger;
     ledger.promptTokens = policy.tokens;
     ledger.protectedTokens = policy.compresses ? policy.sink + policy.recent : policy.tokens;
-    ledger.keptBytes = cache.usedBytes();
-    ledger.fullBytes = fullCacheBytes(shape, policy.tokens);
+    ledger.slidingWindows = policy.shape.slidingWindows;
+    const std::uint64_t rowBytes =
+        2ULL * static_cast<std::uint64_t>(shape.headDim) * dtypeSize(shape.dtype); // key and value
     for (std::int32_t layer = 0; layer < shape.layers; ++layer) {
         auto& row = ledger.keptTokens.emplace_back();
+        std::uint64_t rows = 0;
         for (std::int32_t head = 0; head < shape.kvHeads; ++head) {
             row.push_back(cache.length(LayerId{layer}, HeadId{head}));
+            rows += static_cast<std::uint64_t>(row.back());
+        }
+        ledger.layerBytes.push_back(rows * rowBytes);
+        if (!policy.shape.isSliding(layer)) {
+            ledger.keptBytes += rows * rowBytes;
+            ledger.fullBytes +=
+                fullCacheBytes(shape, policy.tokens) / static_cast<std::uint64_t>(shape.layers);
         }
     }
     return ledger;

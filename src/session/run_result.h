@@ -17,8 +17,12 @@ struct Ledger {
     std::vector<std::vector<std::int64_t>> keptTokens; ///< [layer][kvHead]
     std::int64_t promptTokens = 0;
     std::int64_t protectedTokens = 0; ///< sinks + recent, per head
+    /// Of the layers that can be evicted: sliding ones are no compression (field case F034).
     std::uint64_t keptBytes = 0;
-    std::uint64_t fullBytes = 0; ///< of the same prompt without eviction
+    std::uint64_t fullBytes = 0;           ///< of the same prompt without eviction
+    std::vector<std::uint64_t> layerBytes; ///< [layer] stored, sliding layers included
+    /// [layer] tokens that a sliding layer sees, 0 = a full layer; empty = every layer is full.
+    std::vector<std::int64_t> slidingWindows;
 };
 
 struct Timings {

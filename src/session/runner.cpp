@@ -152,7 +152,8 @@ void Runner::prepare() {
     if (!m_config.compare.empty()) {
         config.scorer = "full"; // the cache that the others are copied from and compared with
     }
-    m_policy = policy::resolve(config, m_prompt.tokens(), {info.layers, info.kvHeads, info.name});
+    m_policy = policy::resolve(config, m_prompt.tokens(),
+                               {info.layers, info.kvHeads, info.name, info.slidingWindows});
     if (!m_policy.note.empty() && m_config.compare.empty()) {
         note(m_policy.note);
     }

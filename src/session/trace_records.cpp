@@ -54,6 +54,9 @@ trace::ModelRecord modelRecord(const model::ModelInfo& info) {
     trace::ModelRecord record;
     record.configJson = info.configJson;
     record.ropeFrequencies = info.rope.inverseFrequencies;
+    if (std::ranges::any_of(info.slidingWindows, [](std::int64_t window) { return window > 0; })) {
+        record.slidingWindows = info.slidingWindows;
+    }
     record.attributes = {
         {"name", info.name},
         {"family", info.family},

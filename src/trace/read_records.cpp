@@ -133,6 +133,10 @@ std::optional<ModelRecord> readModelGroup(hid_t file) {
             model.ropeFrequencies =
                 readFloats(openDataset(group.get(), "rope_inverse_frequencies").get());
         }
+        if (hasLink(group.get(), "sliding_windows")) {
+            model.slidingWindows =
+                readIntegers<std::int64_t>(openDataset(group.get(), "sliding_windows").get());
+        }
     }
     // Traces of others may say how to rotate beside the keys.
     const Attributes beside = hasLink(file, "tensors/keys")

@@ -36,6 +36,8 @@ struct ModelRecord {
     std::string configJson;
     /// [dim / 2] radians per position, any scaling of the rotary embedding applied; may be empty.
     std::vector<float> ropeFrequencies = {};
+    /// [layer] tokens that a sliding layer sees, 0 = a full layer; empty = every layer is full.
+    std::vector<std::int64_t> slidingWindows = {};
 };
 
 /// How the keys of a trace were rotated.

@@ -121,6 +121,13 @@ void writeModelGroup(const FileContext& context, const ModelRecord& model) {
             {group.get(), "rope_inverse_frequencies", "model/rope_inverse_frequencies", {pairs}},
             H5T_IEEE_F32LE, model.ropeFrequencies);
     }
+    if (!model.slidingWindows.empty()) {
+        writeColumn({group.get(),
+                     "sliding_windows",
+                     "model/sliding_windows",
+                     {std::ssize(model.slidingWindows)}},
+                    H5T_STD_I64LE, model.slidingWindows);
+    }
 }
 
 void writeRunGroup(const FileContext& context, const RunRecord& run) {

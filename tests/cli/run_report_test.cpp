@@ -68,6 +68,18 @@ TEST(RunReport, ledgerSaysWhenHeadsKeepDifferentNumbers) {
     EXPECT_NE(ledgerText(ledger).find("heads keep 40 to 56 tokens"), std::string::npos);
 }
 
+/// F034: layer 1 of the example slides; its 2 heads of 150 tokens are not in the mean.
+TEST(RunReport, ledgerLeavesSlidingLayersOutAndNamesThem) {
+    auto ledger = exampleResult().ledger;
+    ledger.keptTokens = {{48, 48}, {150, 150}};
+    ledger.slidingWindows = {0, 64};
+    ledger.layerBytes = {2400, 7500};
+    const std::string text = ledgerText(ledger);
+    EXPECT_NE(text.find("2 heads"), std::string::npos) << text;
+    EXPECT_NE(text.find("48.0"), std::string::npos) << text;
+    EXPECT_NE(text.find("1 layer(s) slide and are not evicted: 7.5 KB"), std::string::npos) << text;
+}
+
 TEST(RunReport, byteTextUsesDecimalUnits) {
     EXPECT_EQ(byteText(0), "0 B");
     EXPECT_EQ(byteText(999), "999 B");

@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import h5py
 import numpy as np
 import pytest
 import torch
+from conftest import DEMO_DOCUMENTS, run_ecokv
 from model_reference import Evictions, assert_close, reference_logits
 from tiny_llava import edit_config, load_reference, make_checkpoint, random_prompt, run_probe
 from transformers import MistralConfig, Qwen2Config
@@ -93,3 +95,46 @@ def test_full_layers_may_be_evicted_beside_sliding_ones(tmp_path: Path) -> None:
     run = run_probe(tmp_path / "model", tmp_path, keep=keep, then=[{"extend": question}], forced=forced,
                     **prompt.request(tmp_path))
     assert_close(run, reference[[0, len(question), *range(len(question) + 1, len(question) + 4)]])
+
+
+# --- a whole run ----------------------------------------------------------------------------------
+
+
+def run_on_document(folder: Path, *options: object) -> dict[str, Any]:
+    return run_ecokv("run", "--model", folder, "--image", DEMO_DOCUMENTS / "notice-board.png", "--prompt", "ZXY?",
+                     "--max-new-tokens", 4, "--dtype", "f32", *options)
+
+
+@pytest.mark.parametrize("allocator", ["uniform", "pyramid", "adaptive"])
+def test_a_run_leaves_sliding_layers_whole_and_out_of_its_figures(tmp_path: Path, allocator: str) -> None:
+    make_checkpoint(tmp_path / "model", ALTERNATING)
+    trace = tmp_path / "run.ecokv.h5"
+    result = run_on_document(tmp_path / "model", "--policy", f"ecokv:budget=24,window=8,allocator={allocator}",
+                             "--trace", trace)
+    tokens, ledger = result["prompt_tokens"], result["ledger"]
+    kept = np.array(ledger["kept_tokens"])
+    assert (kept[[0, 2]] == tokens).all()
+    assert kept[[1, 3]].sum() == 4 * 24  # 2 full layers x 2 heads, exactly
+    row = 2 * 16 * 4  # key and value of a token, 16 dimensions, f32
+    assert ledger["layer_bytes"] == [int(layer.sum()) * row for layer in kept]
+    assert ledger["kept_bytes"] == 4 * 24 * row
+    assert ledger["full_bytes"] == 4 * tokens * row
+    assert ledger["sliding_windows"] == [WINDOW, 0, WINDOW, 0]
+    assert sum("sliding, not evicted: layers 0, 2" in note for note in result["notes"]) == 1
+    with h5py.File(trace) as file:
+        assert file["/model/sliding_windows"][:].tolist() == [WINDOW, 0, WINDOW, 0]
+        assert "sliding, not evicted" in str(file["/policies/0"].attrs["note"])
+        np.testing.assert_array_equal(file["/policies/0/kept"][:].sum(axis=-1), kept)
+        assert file["/policies/0/output_error"][:][[0, 2]].max() < 1e-12
+    replayed = tmp_path / "replayed.h5"
+    run_ecokv("replay", trace, "--policy", f"ecokv:budget=24,window=8,allocator={allocator}", "--out", replayed)
+    with h5py.File(trace) as live, h5py.File(replayed) as again:
+        np.testing.assert_array_equal(again["/policies/0/kept"][:], live["/policies/0/kept"][:])
+
+
+def test_a_model_whose_layers_all_slide_is_not_compressed(tmp_path: Path) -> None:
+    make_checkpoint(tmp_path / "model", MISTRAL)
+    result = run_on_document(tmp_path / "model", "--policy", "snapkv", "--budget", 24, "--window", 8)
+    assert not result["compressed"]
+    assert any("every layer slides" in note for note in result["notes"])
+    assert (np.array(result["ledger"]["kept_tokens"]) == result["prompt_tokens"]).all()

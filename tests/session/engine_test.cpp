@@ -90,6 +90,24 @@ TEST(Engine, aRunAfterAnotherEqualsTheSameRunInAFreshEngine) {
     EXPECT_EQ(after.ledger.keptTokens, fresh.ledger.keptTokens);
 }
 
+/// F035: prompts are never batched, so a longer neighbour cannot pad into a prompt. What is left to
+/// check is that it leaves nothing behind in the engine, kept tokens and probabilities included.
+TEST(Engine, aPromptAfterALongerOneEqualsThePromptAlone) {
+    RunConfig longer = demoRun("nine-lines-dense.png", "squares?", 40);
+    longer.images.push_back(longer.images.front());
+    const RunConfig prompt = demoRun("one-line.png", "circles?", 24);
+    const RunResult alone = run(*loadEngine(), prompt);
+    const auto engine = loadEngine();
+    const RunResult neighbour = run(*engine, longer);
+    const RunResult beside = run(*engine, prompt);
+    EXPECT_GT(neighbour.promptTokens, alone.promptTokens);
+    EXPECT_EQ(beside.promptTokens, alone.promptTokens);
+    EXPECT_EQ(beside.answer.tokenIds, alone.answer.tokenIds);
+    EXPECT_EQ(beside.answer.logprob, alone.answer.logprob);
+    EXPECT_EQ(beside.ledger.keptTokens, alone.ledger.keptTokens);
+    EXPECT_EQ(beside.ledger.keptBytes, alone.ledger.keptBytes);
+}
+
 TEST(Engine, streamsTheTextItReturnsAndTellsTheLedgerOnce) {
     RunConfig config = demoRun("seven-lines.png", "triangles?", 48);
     config.compareFull = true;

@@ -37,4 +37,29 @@ TEST(Ledger, reportsTheRowsThatAreReallyThere) {
     EXPECT_EQ(ledger.promptTokens, 12);
 }
 
+/// F034: 2 layers of which the first slides. Its 12 rows are stored and shown, and are neither part
+/// of what was kept nor of what it is compared with.
+TEST(Ledger, slidingLayersAreShownButAreNoCompression) {
+    const cache::CacheShape shape{2, 1, 4, DType::F32, {}};
+    cache::KvCache cache(shape);
+    std::vector<float> data(12 * 4, 1.0F);
+    const auto view = TensorView::contiguous(data.data(), DType::F32, {1, 12, 4});
+    std::vector<std::int64_t> positions(12);
+    std::iota(positions.begin(), positions.end(), 0);
+    cache.append(LayerId{0}, view, view, positions);
+    cache.append(LayerId{1}, view, view, positions);
+    cache.apply({LayerId{1}, {{0, 5, 11}}, true});
+
+    policy::ResolvedPolicy policy;
+    policy.tokens = 12;
+    policy.compresses = true;
+    policy.shape = {2, 1, "m", {8, 0}};
+    const Ledger ledger = makeLedger(cache, policy);
+    EXPECT_EQ(ledger.keptBytes, 2U * 3 * 4 * 4);
+    EXPECT_EQ(ledger.fullBytes, 2U * 12 * 4 * 4);
+    EXPECT_EQ(ledger.layerBytes, (std::vector<std::uint64_t>{2U * 12 * 4 * 4, 2U * 3 * 4 * 4}));
+    EXPECT_EQ(ledger.layerBytes[0] + ledger.layerBytes[1], cache.usedBytes());
+    EXPECT_EQ(ledger.keptTokens, (std::vector<std::vector<std::int64_t>>{{12}, {3}}));
+}
+
 } // namespace ecokv::session

@@ -22,7 +22,7 @@ std::vector<double> ramp(const ResolvedPolicy& policy) {
         first = most;
         last = 2 * mean - most;
     }
-    const std::int32_t layers = policy.shape.layers;
+    const auto layers = static_cast<std::int32_t>(policy.shape.fullLayers().size());
     std::vector<double> budgets;
     for (std::int32_t layer = 0; layer < layers; ++layer) {
         const double step = layers > 1 ? static_cast<double>(layer) / (layers - 1) : 0.5;

@@ -21,9 +21,14 @@ std::vector<std::int64_t> share(const ResolvedPolicy& policy) {
         return {}; // the file is in order; the model will say how many heads there are
     }
     const ShareLimits limits{smallestShare(policy), policy.tokens};
-    const auto count = static_cast<std::int64_t>(table.values.size());
-    return shareByWeight(table.values, policy.sink + policy.recent,
-                         std::vector(table.values.size(), limits), count * policy.budget);
+    std::vector<double> weights;
+    for (const std::int32_t layer : policy.shape.fullLayers()) {
+        const auto row = table.values.begin() + std::ptrdiff_t{layer} * table.kvHeads;
+        weights.insert(weights.end(), row, row + table.kvHeads);
+    }
+    const auto count = static_cast<std::int64_t>(weights.size());
+    return shareByWeight(weights, policy.sink + policy.recent, std::vector(weights.size(), limits),
+                         count * policy.budget);
 }
 
 } // namespace
