@@ -39,7 +39,7 @@ void refuseContradictions(const CLI::App& command, const PolicyOptions& o) {
         const std::string value = policy::optionText(text, name);
         const std::string typed = policy::optionText(flags, name);
         if (isGiven(command, "--" + name) && typed != value) {
-            refuse("--" + name + " " + typed, name, value);
+            refuse(fmt::format("--{} {}", name, typed), name, value);
         }
         const std::string rival = name == "budget" ? "ratio" : name == "ratio" ? "budget" : "";
         if (!rival.empty() && isGiven(command, "--" + rival)) {
