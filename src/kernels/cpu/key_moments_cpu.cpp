@@ -161,6 +161,7 @@ Status keyMoments(const TensorView& keys, const KeyMomentsPlan& plan, KeyMoments
     const std::int64_t groups = plan.data().groupCount, heads = keys.shape[0];
     const std::int64_t atOnce = headsAtOnce(keys);
     std::vector<HeadMoments> spaces;
+    spaces.reserve(static_cast<std::size_t>(atOnce));
     for (std::int64_t i = 0; i < atOnce; ++i) {
         spaces.emplace_back(plan.data());
     }
