@@ -109,6 +109,17 @@ Prompt LlavaModel::prepare(const PromptRequest& request) const {
     return m_promptBuilder.build(request);
 }
 
+std::vector<TokenId> LlavaModel::tokenize(const std::string& text) const {
+    std::vector<TokenId> ids = m_promptBuilder.tokenizer().encode(text, false);
+    if (std::ranges::find(ids, m_config.imageToken) != ids.end()) { // field case F055
+        throwBadInput(fmt::format("The question holds the picture marker {}, but pictures belong "
+                                  "to the context.",
+                                  m_promptBuilder.imageMarker()),
+                      "Remove the marker, or start a new run with that picture.");
+    }
+    return ids;
+}
+
 std::vector<float> LlavaModel::prefill(const Prompt& prompt, cache::KvCache& cache,
                                        LayerObserver* observer, const ProgressSink& progress,
                                        const CancellationToken& cancel,

@@ -29,6 +29,7 @@ public:
     std::vector<TokenId> endTokens() const override { return m_endTokens; }
 
     Prompt prepare(const PromptRequest& request) const override;
+    std::vector<TokenId> tokenize(const std::string& text) const override;
     std::vector<float> prefill(const Prompt& prompt, cache::KvCache& cache, LayerObserver* observer,
                                const ProgressSink& progress, const CancellationToken& cancel,
                                const PrefillOptions& options) override;

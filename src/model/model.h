@@ -52,6 +52,9 @@ public:
     virtual std::vector<TokenId> endTokens() const = 0;
 
     virtual Prompt prepare(const PromptRequest& request) const = 0;
+    /// Ids of text that goes on behind a prompt; nothing is added. Throws Error{BadInput} for
+    /// picture markers.
+    virtual std::vector<TokenId> tokenize(const std::string& text) const = 0;
     /// Vision tower, projector and the whole prompt; fills `cache` (which must be empty) layer by
     /// layer and calls `observer` after each. Returns the logits of the last token [vocabulary]
     /// f32.

@@ -31,6 +31,7 @@ struct PromptRequest {
     std::vector<std::string> images; ///< paths, in order
     bool applyTemplate = true;    ///< false: `text` is the whole prompt, with image markers in it
     bool applyOrientation = true; ///< honour the EXIF tag
+    bool leaveOpen = false;       ///< end behind `text`, inside the user's turn: questions follow
 };
 
 struct Prompt {
@@ -42,6 +43,10 @@ struct Prompt {
     std::vector<std::array<float, 4>>
         patchBox;                     ///< [token] x0,y0,x1,y1 in source pixels, NaN = none
     std::vector<PatchRole> patchRole; ///< [token]
+    /// [token] 1 = written by the chat template, not by the user; special tokens count (F033).
+    std::vector<std::uint8_t> fromTemplate;
+    /// With `leaveOpen`: what the template puts between a question and its answer.
+    std::string questionTail;
     std::vector<Picture> pictures;
     std::vector<std::vector<float>> pixelValues; ///< [picture][3 * h * w] f32, channel first
     std::vector<std::string> notes;              ///< "EXIF tag of a.jpg is broken and was ignored"

@@ -18,6 +18,8 @@ namespace {
 
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 constexpr std::array<float, 4> kNoBox{kNaN, kNaN, kNaN, kNaN};
+/// Stands for the user's words when the text around them is looked for; never tokenised.
+const std::string kStandIn = "USERSWORDSGOHERE7301";
 
 /// processor_config.json may state how many tokens a picture takes; a different count than the
 /// tower's would shift everything behind the picture (field case F054).
@@ -92,7 +94,27 @@ Prompt PromptBuilder::build(const PromptRequest& request) const {
                           : "Put one marker into the text for each picture.");
     }
     addTokens(ids, addPictures(request, prompt), prompt);
+    markTemplate(request, ids, prompt);
     return prompt;
+}
+
+std::string PromptBuilder::render(const std::string& words, std::size_t images,
+                                  Prompt& prompt) const {
+    RenderedChat chat = m_template->render(
+        {{.role = "user", .text = words, .images = static_cast<int>(images)}}, m_imageMarker);
+    prompt.notes.insert(prompt.notes.end(), chat.notes.begin(), chat.notes.end());
+    return std::move(chat.text);
+}
+
+std::optional<PromptBuilder::Frame> PromptBuilder::findFrame(const PromptRequest& request) const {
+    Prompt ignored;
+    const std::string text = render(kStandIn, request.images.size(), ignored);
+    const std::size_t begin = text.find(kStandIn);
+    const std::size_t end = begin + kStandIn.size();
+    if (begin == std::string::npos || text.find(kStandIn, end) != std::string::npos) {
+        return std::nullopt;
+    }
+    return Frame{text.substr(0, begin), text.substr(end)};
 }
 
 std::string PromptBuilder::promptText(const PromptRequest& request, Prompt& prompt) const {
@@ -105,11 +127,53 @@ std::string PromptBuilder::promptText(const PromptRequest& request, Prompt& prom
                                   "belongs, and turn the template off.",
                                   m_imageMarker));
     }
-    RenderedChat chat = m_template->render(
-        {{.role = "user", .text = request.text, .images = static_cast<int>(request.images.size())}},
-        m_imageMarker);
-    prompt.notes.insert(prompt.notes.end(), chat.notes.begin(), chat.notes.end());
-    return std::move(chat.text);
+    if (!request.leaveOpen) {
+        return render(request.text, request.images.size(), prompt);
+    }
+    const std::string text = render(request.text + kStandIn, request.images.size(), prompt);
+    const std::size_t begin = text.find(kStandIn);
+    const std::size_t end = begin + kStandIn.size();
+    if (begin == std::string::npos || text.find(kStandIn, end) != std::string::npos) {
+        throwBadInput(fmt::format("The chat template {} does not write the user's words exactly "
+                                  "once, so no question can follow them later.",
+                                  m_template->origin()),
+                      "Ask one question per run, or write the whole prompt yourself and turn the "
+                      "template off.");
+    }
+    prompt.questionTail = text.substr(end);
+    return text.substr(0, begin);
+}
+
+/// By the bytes of the tokens: where they do not add up to the text (a tokenizer that rewrites it),
+/// only special tokens are marked.
+void PromptBuilder::markTemplate(const PromptRequest& request, const std::vector<TokenId>& ids,
+                                 Prompt& prompt) const {
+    std::vector<std::uint8_t> marked;
+    const auto frame = request.applyTemplate ? findFrame(request) : std::nullopt;
+    std::size_t words = prompt.text.size(), tail = prompt.text.size();
+    if (frame && prompt.text.starts_with(frame->before)) {
+        words = frame->before.size();
+        tail -= !request.leaveOpen && prompt.text.ends_with(frame->after) ? frame->after.size() : 0;
+    }
+    std::size_t begin = 0;
+    for (const TokenId id : ids) {
+        const std::size_t end = begin + m_tokenizer.tokenBytes(id).size();
+        const bool outside = frame && (end <= words || begin >= tail);
+        marked.push_back(outside || m_tokenizer.isSpecial(id) ? 1 : 0);
+        begin = end;
+    }
+    if (begin != prompt.text.size()) {
+        std::ranges::transform(ids, marked.begin(), [this](TokenId id) -> std::uint8_t {
+            return m_tokenizer.isSpecial(id) ? 1 : 0;
+        });
+    }
+    for (std::size_t token = 0, row = 0; token < prompt.tokenIds.size(); ++token) {
+        const bool image = prompt.tokenKind[token] == TokenKind::Image;
+        prompt.fromTemplate.push_back(image ? 0 : marked[row]);
+        const bool sameImage = image && token + 1 < prompt.tokenIds.size() &&
+                               prompt.imageIndex[token + 1] == prompt.imageIndex[token];
+        row += sameImage ? 0 : 1;
+    }
 }
 
 std::vector<PromptBuilder::Boxes> PromptBuilder::addPictures(const PromptRequest& request,

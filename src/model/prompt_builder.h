@@ -33,7 +33,16 @@ private:
 
     using Boxes = std::vector<std::array<float, 4>>; ///< [image token of one picture]
 
+    /// Text around the user's words; found by rendering a stand-in for them.
+    struct Frame {
+        std::string before, after;
+    };
+
+    std::string render(const std::string& words, std::size_t images, Prompt& prompt) const;
+    std::optional<Frame> findFrame(const PromptRequest& request) const;
     std::string promptText(const PromptRequest& request, Prompt& prompt) const;
+    void markTemplate(const PromptRequest& request, const std::vector<TokenId>& ids,
+                      Prompt& prompt) const;
     /// Boxes of every picture, in order.
     std::vector<Boxes> addPictures(const PromptRequest& request, Prompt& prompt) const;
     void addTokens(const std::vector<TokenId>& ids, const std::vector<Boxes>& boxes,

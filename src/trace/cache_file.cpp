@@ -72,6 +72,7 @@ void writeRecord(hid_t file, const CacheRecord& record) {
     writeInteger(cache.get(), "kv_heads", record.kvHeads);
     writeInteger(cache.get(), "head_dim", record.headDim);
     writeInteger(cache.get(), "tokens_seen", record.tokensSeen);
+    writeInteger(cache.get(), "image_tokens", record.imageTokens);
     writeText(cache.get(), "dtype", dtypeName(record.dtype));
 }
 

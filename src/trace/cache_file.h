@@ -23,8 +23,9 @@ struct CacheRecord {
     std::int64_t layers = 0, heads = 0, kvHeads = 0, headDim = 0;
     DType dtype = DType::F32;    ///< of keys, values and queries
     std::int64_t tokensSeen = 0; ///< evicted ones included: the next position (field case F017)
-    Attributes model;            ///< name, config_sha256, weights_sha256, ...
-    Attributes policy;           ///< what compressed it
+    std::int64_t imageTokens = 0;
+    Attributes model;  ///< name, config_sha256, weights_sha256, ...
+    Attributes policy; ///< what compressed it
     std::string producer;
     std::string promptText;             ///< after the chat template, up to the question
     std::vector<std::int64_t> tokenIds; ///< [token] of the prompt, image tokens expanded

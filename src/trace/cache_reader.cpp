@@ -78,6 +78,7 @@ CacheRecord readRecord(hid_t file) {
     record.kvHeads = numberIn(cache.get(), "kv_heads", kMostHeads);
     record.headDim = numberIn(cache.get(), "head_dim", kMostHeads);
     record.tokensSeen = numberIn(cache.get(), "tokens_seen", kMostTokens);
+    record.imageTokens = readInteger(cache.get(), "image_tokens").value_or(0);
     const std::string dtype = readText(cache.get(), "dtype").value_or("");
     const std::optional<DType> known = valueNamed(kDTypes, dtype);
     if (!known) {

@@ -21,6 +21,14 @@ inline constexpr int kSchemaVersion = 1;
 using Attribute = std::variant<std::string, double, std::int64_t>;
 using Attributes = std::map<std::string, Attribute>;
 
+/// The attribute of that name and type, or `missing`.
+template <class T>
+T attributeOr(const Attributes& attributes, const std::string& name, const T& missing) {
+    const auto found = attributes.find(name);
+    const T* value = found == attributes.end() ? nullptr : std::get_if<T>(&found->second);
+    return value == nullptr ? missing : *value;
+}
+
 struct Dimensions {
     std::int64_t layers = 0;  ///< L
     std::int64_t heads = 0;   ///< Hq

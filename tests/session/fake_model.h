@@ -23,6 +23,9 @@ public:
     int threads() const override { return 1; }
     std::vector<TokenId> endTokens() const override { return {kEnd}; }
     model::Prompt prepare(const model::PromptRequest&) const override { return {}; }
+    std::vector<TokenId> tokenize(const std::string& text) const override {
+        return {text.begin(), text.end()};
+    }
 
     std::vector<float> prefill(const model::Prompt&, cache::KvCache&, model::LayerObserver*,
                                const ProgressSink&, const CancellationToken&,

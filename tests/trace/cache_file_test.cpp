@@ -24,7 +24,8 @@ namespace fs = std::filesystem;
 constexpr std::int64_t kLayers = 2, kHeads = 4, kKvHeads = 2, kDim = 3;
 
 CacheRecord sampleRecord() {
-    CacheRecord record{kLayers, kHeads, kKvHeads, kDim, DType::BF16, 30, {}, {}, "", "", {}, ""};
+    CacheRecord record{kLayers, kHeads, kKvHeads, kDim, DType::BF16, 30, 12,
+                       {},      {},     "",       "",   {},          ""};
     record.model = {{"name", std::string("sample")}, {"config_sha256", std::string("abc")}};
     record.policy = {{"policy", std::string("ecokv")}, {"budget", std::int64_t{5}}};
     record.producer = "ecokv test";
@@ -104,6 +105,7 @@ TEST(CacheFile, everyBitComesBack) {
     EXPECT_EQ(record.headDim, kDim);
     EXPECT_EQ(record.dtype, DType::BF16);
     EXPECT_EQ(record.tokensSeen, 30);
+    EXPECT_EQ(record.imageTokens, 12);
     EXPECT_EQ(record.model, sampleRecord().model);
     EXPECT_EQ(record.policy, sampleRecord().policy);
     EXPECT_EQ(record.producer, "ecokv test");
