@@ -5,14 +5,17 @@
 #include "cli/run_report.h"
 #include "cli/text_table.h"
 #include "session/engine.h"
+#include "trace/cache_file.h"
 #include "trace/trace_reader.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <numeric>
 
 namespace ecokv::cli {
 
@@ -38,6 +41,39 @@ Json attributesJson(const trace::Attributes& attributes) {
     Json json = Json::object();
     for (const auto& [name, value] : attributes) {
         std::visit([&json, &name = name](const auto& plain) { json[name] = plain; }, value);
+    }
+    return json;
+}
+
+/// How the cache grew or stayed while an answer was generated; null where that was not recorded.
+Json decodeJson(const trace::DecodeRecord& decode, const trace::Dimensions& d) {
+    const std::size_t heads = static_cast<std::size_t>(d.layers * d.kvHeads);
+    if (decode.keptLength.empty() || heads == 0) {
+        return nullptr;
+    }
+    const auto end = decode.keptLength.end();
+    const auto last = end - static_cast<std::ptrdiff_t>(heads);
+    return {{"steps", decode.tokenIds.size()},
+            {"tokens_per_head_at_the_end",
+             static_cast<double>(std::accumulate(last, end, std::int64_t{0})) /
+                 static_cast<double>(heads)},
+            {"longest_head", *std::max_element(decode.keptLength.begin(), end)},
+            {"evicted_keys", decode.evictions.step.size()}};
+}
+
+/// The policy's attributes, its generation and the questions it answered.
+Json policyJson(const trace::TraceReader& reader, const std::string& id) {
+    const trace::Dimensions& d = reader.dimensions();
+    Json json = attributesJson(reader.policy(id).attributes);
+    if (const auto decode = reader.policyDecode(id)) {
+        json["decode"] = decodeJson(*decode, d);
+    }
+    const auto questions = reader.policyQuestions(id);
+    for (const trace::DecodeRecord& question : questions) {
+        json["questions"].push_back(
+            {{"question", trace::attributeOr<std::string>(question.attributes, "question", "")},
+             {"answer", trace::attributeOr<std::string>(question.attributes, "answer", "")},
+             {"decode", decodeJson(question, d)}});
     }
     return json;
 }
@@ -72,7 +108,7 @@ Json traceJson(const trace::TraceReader& reader) {
         json["run"] = attributesJson(run->attributes);
     }
     for (const std::string& id : reader.policyIds()) {
-        json["policies"][id] = attributesJson(reader.policy(id).attributes);
+        json["policies"][id] = policyJson(reader, id);
     }
     for (const trace::DatasetEntry& entry : reader.entries()) {
         json["datasets"].push_back({{"path", entry.path},
@@ -110,6 +146,31 @@ bool isOfSomeKeys(const trace::DatasetEntry& entry) {
            (ends("_pre") || ends("_image") || ends("_text"));
 }
 
+void printGeneration(const std::string& title, const trace::DecodeRecord& decode,
+                     const trace::Dimensions& d) {
+    const Json numbers = decodeJson(decode, d);
+    const auto answer = trace::attributeOr<std::string>(decode.attributes, "answer", "");
+    fmt::print("  {}: {}\n", title, answer);
+    if (!numbers.is_null()) {
+        fmt::print("    {} tokens, {:.1f} tokens/head at the end, at most {}, {} keys evicted "
+                   "meanwhile\n",
+                   numbers["steps"].get<std::int64_t>(),
+                   numbers["tokens_per_head_at_the_end"].get<double>(),
+                   numbers["longest_head"].get<std::int64_t>(),
+                   numbers["evicted_keys"].get<std::int64_t>());
+    }
+}
+
+void printGenerations(const trace::TraceReader& reader, const std::string& id) {
+    if (const auto decode = reader.policyDecode(id)) {
+        printGeneration("answer", *decode, reader.dimensions());
+    }
+    for (const trace::DecodeRecord& question : reader.policyQuestions(id)) {
+        printGeneration(trace::attributeOr<std::string>(question.attributes, "question", "?"),
+                        question, reader.dimensions());
+    }
+}
+
 void printTrace(const trace::TraceReader& reader) {
     const trace::Dimensions& d = reader.dimensions();
     fmt::print("Trace {} ({})\n", reader.path().string(),
@@ -134,6 +195,7 @@ void printTrace(const trace::TraceReader& reader) {
     }
     for (const std::string& id : reader.policyIds()) {
         printAttributes(("Policy " + id).c_str(), reader.policy(id).attributes);
+        printGenerations(reader, id);
     }
     fmt::print("\nDatasets\n");
     std::int64_t alike = 0;
@@ -151,6 +213,35 @@ void printTrace(const trace::TraceReader& reader) {
                    "of such tokens\n",
                    alike);
     }
+}
+
+void describeCache(const InfoOptions& options) {
+    const trace::CacheFileReader reader(options.path);
+    const trace::CacheRecord& record = reader.record();
+    if (options.json) {
+        const Json json{{"kind", "saved cache"},
+                        {"path", options.path.string()},
+                        {"producer", record.producer},
+                        {"dimensions",
+                         {{"layers", record.layers},
+                          {"heads", record.heads},
+                          {"kv_heads", record.kvHeads},
+                          {"head_dim", record.headDim}}},
+                        {"dtype", dtypeName(record.dtype)},
+                        {"tokens_seen", record.tokensSeen},
+                        {"image_tokens", record.imageTokens},
+                        {"prompt", record.promptText},
+                        {"model", attributesJson(record.model)},
+                        {"policy", attributesJson(record.policy)}};
+        fmt::print("{}\n", json.dump(-1, ' ', false, Json::error_handler_t::replace));
+        return;
+    }
+    fmt::print("Saved cache {}\n  {} layers, {} query heads, {} KV heads, {} dims as {}\n"
+               "  of {} tokens, {} of pictures\n",
+               options.path.string(), record.layers, record.heads, record.kvHeads, record.headDim,
+               dtypeName(record.dtype), record.tokensSeen, record.imageTokens);
+    printAttributes("Model", record.model);
+    printAttributes("Policy", record.policy);
 }
 
 void describeModel(const InfoOptions& options) {
@@ -191,6 +282,10 @@ void infoCommand(const InfoOptions& options) {
     }
     if (std::filesystem::is_directory(options.path)) {
         describeModel(options);
+        return;
+    }
+    if (trace::isCacheFile(options.path)) {
+        describeCache(options);
         return;
     }
     const trace::TraceReader reader(options.path);

@@ -7,10 +7,14 @@
 #include "cli/whole_numbers.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <string>
 #include <system_error>
+#include <vector>
 
 namespace {
 
@@ -36,6 +40,32 @@ int outputLost(const char* why) {
     return static_cast<int>(ExitCode::BadInput);
 }
 
+/// The first word, where it is no option and names no command: with CLI11's own words a newcomer
+/// would not learn which commands there are.
+std::string unknownCommand(const CLI::App& app, int argc, char** argv) {
+    const std::string word = argc > 1 ? argv[1] : "";
+    if (word.empty() || word.front() == '-') {
+        return {};
+    }
+    const auto commands = app.get_subcommands({});
+    const bool known = std::any_of(commands.begin(), commands.end(), [&](const CLI::App* command) {
+        return command->check_name(word);
+    });
+    return known ? std::string() : word;
+}
+
+int failUnknown(const CLI::App& app, const std::string& word) {
+    std::vector<std::string> names;
+    for (const CLI::App* command : app.get_subcommands({})) {
+        names.push_back(command->get_name());
+    }
+    fmt::print(stderr,
+               "ecokv: There is no command \"{}\".\n"
+               "       Use one of {}; `ecokv COMMAND --help` says more.\n",
+               word, fmt::join(names, ", "));
+    return static_cast<int>(ExitCode::Usage);
+}
+
 int runProgram(int argc, char** argv) {
     CLI::App app("See which image patches and words a KV cache policy keeps.", "ecokv");
     app.set_version_flag("--version", "ecokv " ECOKV_VERSION);
@@ -51,6 +81,9 @@ int runProgram(int argc, char** argv) {
     ecokv::cli::addPoliciesCommand(app);
     ecokv::cli::addDevicesCommand(app);
     ecokv::cli::refuseHugeNumbers(app);
+    if (const std::string word = unknownCommand(app, argc, argv); !word.empty()) {
+        return failUnknown(app, word);
+    }
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {

@@ -16,6 +16,7 @@
 #include <filesystem>
 #include <memory>
 #include <unistd.h>
+#include <utility>
 
 namespace ecokv::cli {
 
@@ -31,6 +32,10 @@ constexpr const char* kExamples =
     "            --budget 64 --with-full\n"
     "  ecokv run --model DIR --image PIC --prompt \"...\" --budgets 16,32,64 --csv table.csv \\\n"
     "            --compare snapkv,mixkv:window=16,ecokv:window=16,alpha=0.7\n"
+    "  ecokv run --model DIR --image PIC --budget 64 --ask \"Who sent it?\" --ask \"When?\"\n"
+    "  ecokv run --model DIR --image PIC --budget 64 --save-cache receipt.cache.h5\n"
+    "  ecokv run --model DIR --load-cache receipt.cache.h5 --ask \"What is the total?\"\n"
+    "  ecokv run --model DIR --prompt \"Tell a story.\" --decode-budget 128 --max-new-tokens 1000\n"
     "Exit codes: 0 done, 1 bug, 2 usage, 3 bad input, 4 cancelled.";
 
 /// Options as typed; turned into a RunConfig when the command runs.
@@ -46,7 +51,13 @@ struct RunOptions {
 void addPromptOptions(CLI::App& run, RunOptions& o) {
     run.add_option("--model", o.config.model, "Hugging Face model folder")->required();
     run.add_option("--image", o.config.images, "Picture (JPEG, PNG, WebP); repeat for several");
-    run.add_option("--prompt", o.config.prompt, "What to ask")->required();
+    run.add_option("--prompt", o.config.prompt,
+                   "What to ask. With --ask: words of the context before every question, verbatim "
+                   "(end them with a space or line break of your own)");
+    run.add_option("--ask", o.config.asks,
+                   "A question about the context (pictures and --prompt), which is compressed once "
+                   "without knowing it; repeat for several, none sees another")
+        ->allow_extra_args(false);
     run.add_option("--max-new-tokens", o.config.maxNewTokens, "Longest answer, in tokens")
         ->capture_default_str();
     run.add_flag("--plain-prompt", o.plain, "Do not apply the model's chat template");
@@ -67,6 +78,22 @@ void addCompareOptions(CLI::App& run, RunOptions& o) {
     run.add_option("--allocators", o.compare.allocators, "With --compare: allocators, as a,b")
         ->delimiter(',');
     run.add_option("--csv", o.csv, "With --compare: also write the table to this file (*.csv)");
+}
+
+void addCacheOptions(CLI::App& run, RunOptions& o) {
+    run.add_option(
+           "--decode-budget", o.config.decodeBudget,
+           "Tokens per KV head that the cache is brought back to while it answers; 0 = only "
+           "the prompt is evicted and the cache grows")
+        ->capture_default_str();
+    run.add_option("--decode-every", o.config.decodeEvery,
+                   "Tokens between two of these evictions; the cache never holds more than "
+                   "decode-budget + decode-every - 1 tokens per head")
+        ->capture_default_str();
+    run.add_option("--save-cache", o.config.saveCache,
+                   "Write the compressed context to this file, to be asked later");
+    run.add_option("--load-cache", o.config.loadCache,
+                   "Ask a context saved before; needs --ask and no picture");
 }
 
 void addMachineOptions(CLI::App& run, RunOptions& o) {
@@ -131,8 +158,22 @@ session::RunConfig finishConfig(const CLI::App& run, const RunOptions& o) {
         throwUsage("--trace was given an empty file name.",
                    "Name a file that ends in .ecokv.h5, or leave --trace out.");
     }
-    const bool budgetGiven =
-        run.count("--budget") > 0 || config.policy.budget > 0 || config.policy.ratio.has_value();
+    for (const auto& [option, file] : {std::pair{"--save-cache", config.saveCache},
+                                       std::pair{"--load-cache", config.loadCache}}) {
+        if (run.count(option) > 0 && file.empty()) {
+            throwUsage(fmt::format("{} was given an empty file name.", option),
+                       fmt::format("Name a file, or leave {} out.", option));
+        }
+    }
+    const bool isContext =
+        !config.asks.empty() || !config.saveCache.empty() || !config.loadCache.empty();
+    if (run.count("--prompt") == 0 && !isContext) {
+        throwUsage("--prompt is missing.", "Give --prompt \"...\", or --ask \"...\" for several "
+                                           "questions about the same pictures.");
+    }
+    const bool budgetGiven = run.count("--budget") > 0 || config.policy.budget > 0 ||
+                             config.policy.ratio.has_value() || config.decodeBudget > 0 ||
+                             !config.loadCache.empty();
     if (config.policy.scorer != "full" && !budgetGiven) {
         throwUsage(fmt::format("The policy {} needs a budget.", config.policy.scorer),
                    "Add --budget N (tokens kept per KV head) or --ratio R, or use --policy full.");
@@ -141,8 +182,8 @@ session::RunConfig finishConfig(const CLI::App& run, const RunOptions& o) {
 }
 
 void printForPeople(const session::RunResult& result) {
-    fmt::print("\n{}",
-               result.compared.empty() ? ledgerText(result.ledger) : comparisonTable(result));
+    fmt::print("\n{}", result.compared.empty() ? ledgerText(result.ledger) + generationText(result)
+                                               : comparisonTable(result));
     fmt::print("Prompt {} tokens ({} of pictures), policy {}, {} on {} with {} thread(s)\n",
                result.promptTokens, result.imageTokens, result.policy, result.dtype, result.device,
                result.threads);
@@ -151,6 +192,9 @@ void printForPeople(const session::RunResult& result) {
                result.timings.scoringSeconds, result.timings.decodeTokensPerSecond);
     if (!result.trace.empty()) {
         fmt::print("Trace {}\n", result.trace.string());
+    }
+    if (!result.savedCache.empty()) {
+        fmt::print("Saved cache {}\n", result.savedCache.string());
     }
 }
 
@@ -195,6 +239,7 @@ void addRunCommand(CLI::App& app) {
     addPromptOptions(*run, *options);
     addPolicyOptions(*run, options->policy);
     addCompareOptions(*run, *options);
+    addCacheOptions(*run, *options);
     addMachineOptions(*run, *options);
     run->footer(kExamples);
     run->callback([run, options] { runCommand(*run, *options); });

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <limits>
 
 namespace ecokv::cli {
@@ -55,6 +56,46 @@ KeptSummary summarise(const session::Ledger& ledger) {
     return summary;
 }
 
+Json pathJson(const std::filesystem::path& path) {
+    return path.empty() ? Json(nullptr) : Json(path.string());
+}
+
+std::string dumped(const Json& json) {
+    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+/// Tokens per head and bytes at every step; the whole table is in the trace.
+Json historyJson(const session::CacheHistory& cache) {
+    Json json{{"tokens_per_head", Json::array()},
+              {"longest_head", Json::array()},
+              {"bytes", cache.bytes},
+              {"evicted_keys", cache.evictions.size()}};
+    for (std::int64_t step = 0; step < cache.steps(); ++step) {
+        json["tokens_per_head"].push_back(cache.meanLength(step));
+        json["longest_head"].push_back(cache.longestHead(step));
+    }
+    return json;
+}
+
+Json answerJson(const session::Answer& answer) {
+    return {{"answer", answer.text},
+            {"token_ids", answer.tokenIds},
+            {"logprob", answer.logprob},
+            {"stopped_at_end", answer.stoppedAtEnd},
+            {"cache", historyJson(answer.cache)}};
+}
+
+Json questionJson(const session::QuestionResult& question, bool withFull) {
+    Json json = answerJson(question.answer);
+    json["question"] = question.question;
+    json["question_ids"] = question.questionIds;
+    if (withFull) {
+        json["full_answer"] = question.fullAnswer.text;
+        json["full_token_ids"] = question.fullAnswer.tokenIds;
+    }
+    return json;
+}
+
 } // namespace
 
 std::string byteText(double bytes) {
@@ -68,15 +109,12 @@ std::string byteText(double bytes) {
 }
 
 std::string runResultJson(const session::RunResult& result) {
-    Json json{{"answer", result.answer.text},
-              {"token_ids", result.answer.tokenIds},
-              {"logprob", result.answer.logprob},
-              {"stopped_at_end", result.answer.stoppedAtEnd},
-              {"prompt_tokens", result.promptTokens},
+    Json json{{"prompt_tokens", result.promptTokens},
               {"image_tokens", result.imageTokens},
               {"policy", result.policy},
               {"budget", result.budget},
               {"compressed", result.compressed},
+              {"decode_eviction", result.decodeEviction},
               {"ledger",
                {{"kept_tokens", result.ledger.keptTokens},
                 {"kept_bytes", result.ledger.keptBytes},
@@ -89,7 +127,16 @@ std::string runResultJson(const session::RunResult& result) {
               {"dtype", result.dtype},
               {"threads", result.threads},
               {"notes", result.notes},
-              {"trace", result.trace.empty() ? Json(nullptr) : Json(result.trace.string())}};
+              {"trace", pathJson(result.trace)},
+              {"saved_cache", pathJson(result.savedCache)}};
+    if (!result.questions.empty()) {
+        json["questions"] = Json::array();
+        for (const session::QuestionResult& question : result.questions) {
+            json["questions"].push_back(questionJson(question, result.hasFullAnswer));
+        }
+        return dumped(json);
+    }
+    json.update(answerJson(result.answer));
     if (result.hasFullAnswer) {
         json["full_answer"] = result.fullAnswer.text;
         json["full_token_ids"] = result.fullAnswer.tokenIds;
@@ -97,7 +144,35 @@ std::string runResultJson(const session::RunResult& result) {
     if (!result.compared.empty()) {
         json["comparison"] = comparisonJson(result);
     }
-    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+    return dumped(json);
+}
+
+std::string generationText(const session::RunResult& result) {
+    const session::CacheHistory* longest = &result.answer.cache;
+    for (const session::QuestionResult& question : result.questions) {
+        if (question.answer.cache.steps() > longest->steps()) {
+            longest = &question.answer.cache;
+        }
+    }
+    if (longest->steps() == 0) {
+        return {};
+    }
+    std::int64_t most = 0;
+    for (std::int64_t step = 0; step < longest->steps(); ++step) {
+        most = std::max(most, longest->longestHead(step));
+    }
+    const double end = longest->meanLength(longest->steps() - 1);
+    const std::string which = result.questions.size() > 1 ? " (longest answer)" : "";
+    const bool bounded = !longest->evictions.empty() || result.decodeEviction != "prefill-only";
+    return fmt::format("While answering{}: {}\n  {} tokens generated, {:.1f} tokens/head at the "
+                       "end, at most {} in one head; {} at the most\n",
+                       which,
+                       bounded ? fmt::format("evicted {} per head, {} keys left",
+                                             result.decodeEviction, longest->evictions.size())
+                               : std::string("prefill-only eviction, so the cache grows by every "
+                                             "token (--decode-budget bounds it)"),
+                       longest->steps(), end, most,
+                       byteText(static_cast<double>(longest->peakBytes())));
 }
 
 std::string ledgerText(const session::Ledger& ledger) {

@@ -14,6 +14,9 @@ std::string runResultJson(const session::RunResult& result);
 /// Tokens and bytes kept per head, in all, and saved against the full cache.
 std::string ledgerText(const session::Ledger& ledger);
 
+/// What the cache held while it answered (field case F030); "" if nothing was answered.
+std::string generationText(const session::RunResult& result);
+
 /// "1.5 KB", decimal units.
 std::string byteText(double bytes);
 

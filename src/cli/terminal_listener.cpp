@@ -20,6 +20,16 @@ void TerminalListener::progress(const Progress& progress) {
     m_bar.update(progress);
 }
 
+void TerminalListener::question(std::size_t index, const std::string& words) {
+    if (!m_streams.showText) {
+        return;
+    }
+    finish();
+    m_inFull = false;
+    fmt::print(m_streams.out, "{}question {}: {}\n", index == 0 ? "" : "\n", index + 1, words);
+    std::fflush(m_streams.out);
+}
+
 void TerminalListener::text(session::Stream stream, const std::string& piece) {
     if (!m_streams.showText) {
         return;

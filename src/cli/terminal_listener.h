@@ -24,6 +24,7 @@ public:
     explicit TerminalListener(const TerminalStreams& streams);
 
     void progress(const Progress& progress) override;
+    void question(std::size_t index, const std::string& words) override;
     void text(session::Stream stream, const std::string& piece) override;
     void note(const std::string& sentence) override;
     void ledger(const session::Ledger& ledger) override;

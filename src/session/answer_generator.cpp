@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "session/answer_generator.h"
 
+#include "session/decode_evictor.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -29,6 +31,20 @@ private:
     std::size_t m_sent = 0;
 };
 
+/// What each head holds with the token that comes next.
+void noteLengths(const cache::KvCache& cache, CacheHistory& history) {
+    const cache::CacheShape& shape = cache.shape();
+    history.layers = shape.layers;
+    history.kvHeads = shape.kvHeads;
+    history.bytes.push_back(cache.bytes());
+    for (std::int32_t layer = 0; layer < shape.layers; ++layer) {
+        for (std::int32_t head = 0; head < shape.kvHeads; ++head) {
+            const std::int64_t length = cache.length(LayerId{layer}, HeadId{head}) + 1;
+            history.keptLength.push_back(static_cast<std::int32_t>(length));
+        }
+    }
+}
+
 } // namespace
 
 float logProbability(const std::vector<float>& logits, TokenId id) {
@@ -56,6 +72,7 @@ Answer generateAnswer(model::Model& model, cache::KvCache& cache, std::vector<fl
     const std::vector<TokenId> endTokens = model.endTokens();
     model::Sampler sampler(params.sampling);
     TextStream stream(params.onText);
+    model::LayerObserver* observer = params.evictor != nullptr ? params.evictor : params.observer;
     Answer answer;
     for (std::int64_t step = 0; step < params.maxNewTokens; ++step) {
         params.cancel.throwIfCancelled("The answer");
@@ -69,6 +86,10 @@ Answer generateAnswer(model::Model& model, cache::KvCache& cache, std::vector<fl
         if (params.onToken) {
             params.onToken(step + 1);
         }
+        if (params.evictor != nullptr) {
+            params.evictor->makeRoom(cache, step, answer.cache.evictions);
+        }
+        noteLengths(cache, answer.cache);
         if (std::find(endTokens.begin(), endTokens.end(), id) != endTokens.end()) {
             answer.stoppedAtEnd = true;
             break;
@@ -76,7 +97,7 @@ Answer generateAnswer(model::Model& model, cache::KvCache& cache, std::vector<fl
         answer.text = model.decodeText(answer.tokenIds);
         stream.update(answer.text, stablePrefix(answer.text));
         if (step + 1 < params.maxNewTokens) {
-            logits = model.decode(id, cache, params.cancel, params.observer);
+            logits = model.decode(id, cache, params.cancel, observer);
         }
     }
     answer.text = model.decodeText(answer.tokenIds);

@@ -14,6 +14,8 @@
 
 namespace ecokv::session {
 
+class DecodeEvictor;
+
 struct GenerationParams {
     std::int64_t maxNewTokens = 0;
     model::SamplingParams sampling;
@@ -24,6 +26,8 @@ struct GenerationParams {
     /// Called with the logits [vocabulary] each token is chosen from.
     std::function<void(const std::vector<float>&)> onLogits;
     model::LayerObserver* observer = nullptr; ///< of every decoding step
+    /// Keeps the cache bounded and observes the steps in place of `observer`; none = it grows.
+    DecodeEvictor* evictor = nullptr;
     CancellationToken cancel;
 };
 

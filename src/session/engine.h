@@ -23,6 +23,8 @@ class RunListener {
 public:
     virtual ~RunListener() = default;
     virtual void progress(const Progress& progress) = 0;
+    /// With several questions: the next pieces of text answer question `index` from 0.
+    virtual void question(std::size_t /*index*/, const std::string& /*words*/) {}
     /// Complete characters only (field case F118).
     virtual void text(Stream stream, const std::string& piece) = 0;
     virtual void note(const std::string& sentence) = 0;

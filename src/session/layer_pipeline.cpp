@@ -26,10 +26,12 @@ LayerPipeline::LayerPipeline(PipelineSetup setup)
     m_record.attributes = policyAttributes(m_setup.policy);
 }
 
-std::int64_t LayerPipeline::windowRows(LayerId) const {
-    const std::int64_t wanted =
-        std::max<std::int64_t>(m_setup.policy.window, m_setup.policy.judgedRows());
-    return std::max(wanted, m_setup.trace != nullptr ? m_setup.recordWindow : 0);
+std::int64_t LayerPipeline::windowRows(LayerId layer) const {
+    const std::int64_t recorded = m_setup.trace != nullptr ? m_setup.recordWindow : 0;
+    const std::int64_t remembered =
+        m_setup.windows != nullptr ? m_setup.windows->at(layer.index()).limit() : 0;
+    return std::max(
+        {std::int64_t{m_setup.policy.window}, m_setup.policy.judgedRows(), recorded, remembered});
 }
 
 bool LayerPipeline::scoringNeeded() const {
@@ -46,6 +48,10 @@ void LayerPipeline::layerPrefilled(const model::LayerTensors& tensors) {
     const auto kvHeads = static_cast<std::int32_t>(tensors.keys.shape[0]);
     const std::int64_t tokens = tensors.keys.shape[1];
     auto plan = keepEverything(tensors.layer, kvHeads, tokens);
+    if (m_setup.windows != nullptr) {
+        m_setup.windows->at(tensors.layer.index())
+            .append(tensors.windowQueries, tensors.windowPositions);
+    }
     if (scoringNeeded()) {
         const StopWatch watch;
         policy::LayerInput input{.layer = tensors.layer,

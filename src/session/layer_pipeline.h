@@ -9,6 +9,7 @@
 #include "model/observer.h"
 #include "policy/policy.h"
 #include "session/geometry_record.h"
+#include "session/query_window.h"
 #include "trace/trace_writer.h"
 
 #include <cstdint>
@@ -29,6 +30,7 @@ struct PipelineSetup {
     bool recordValues = true;
     bool recordGeometry = true;
     std::vector<std::uint8_t> tokenKinds; ///< [token] for the geometry of image and text tokens
+    QueryWindows* windows = nullptr; ///< one per layer: get the last rows, where they are wanted
     CancellationToken cancel;
 };
 

@@ -192,7 +192,12 @@ std::string toJson(const RunConfig& config) {
                     {"prompt", config.prompt},
                     {"apply_template", config.applyTemplate},
                     {"apply_orientation", config.applyOrientation},
+                    {"asks", config.asks},
+                    {"save_cache", config.saveCache.string()},
+                    {"load_cache", config.loadCache.string()},
                     {"policy", policyToJson(config.policy)},
+                    {"decode_budget", config.decodeBudget},
+                    {"decode_every", config.decodeEvery},
                     {"max_new_tokens", config.maxNewTokens},
                     {"temperature", config.temperature},
                     {"top_k", config.topK},
@@ -220,7 +225,7 @@ RunConfig runConfigFromJson(const std::string& text) {
     }
     RunConfig config;
     FieldReader fields(std::move(parsed), "The run settings");
-    std::string model, trace;
+    std::string model, trace, saveCache, loadCache;
     std::string device = nameOf(kDevices, config.device);
     std::string dtype = nameOf(kDTypes, config.dtype);
     std::vector<std::string> images;
@@ -231,7 +236,12 @@ RunConfig runConfigFromJson(const std::string& text) {
     fields.read("prompt", config.prompt);
     fields.read("apply_template", config.applyTemplate);
     fields.read("apply_orientation", config.applyOrientation);
+    fields.read("asks", config.asks);
+    fields.read("save_cache", saveCache);
+    fields.read("load_cache", loadCache);
     fields.read("policy", policyJson);
+    fields.read("decode_budget", config.decodeBudget);
+    fields.read("decode_every", config.decodeEvery);
     fields.read("max_new_tokens", config.maxNewTokens);
     fields.read("temperature", config.temperature);
     fields.read("top_k", config.topK);
@@ -256,6 +266,8 @@ RunConfig runConfigFromJson(const std::string& text) {
     config.device = parseDeviceChoice(device);
     config.dtype = parseDTypeChoice(dtype);
     config.trace = trace;
+    config.saveCache = saveCache;
+    config.loadCache = loadCache;
     return config;
 }
 

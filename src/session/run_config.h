@@ -21,7 +21,15 @@ struct RunConfig {
     std::string prompt;
     bool applyTemplate = true;
     bool applyOrientation = true;
+    /// Questions put one by one to the context (pictures + prompt), which is compressed once
+    /// without knowing them. Empty: the prompt is the question.
+    std::vector<std::string> asks;
+    std::filesystem::path saveCache; ///< the compressed context goes to this file; empty = none
+    std::filesystem::path loadCache; ///< the context comes from this file instead of a prompt
     policy::PolicyConfig policy;
+    /// Mean tokens per KV head that the cache is brought back to while it generates; 0 = it grows.
+    std::int64_t decodeBudget = 0;
+    std::int64_t decodeEvery = 16; ///< tokens between two evictions while generating
     std::int64_t maxNewTokens = 64;
     double temperature = 0.0; ///< 0 = greedy
     int topK = 0;

@@ -31,12 +31,42 @@ struct Timings {
     double decodeTokensPerSecond = 0;
 };
 
+/// A token that left the cache while an answer was generated.
+struct Eviction {
+    std::int64_t step = 0; ///< room was made for this token of the answer, from 0
+    std::int32_t layer = 0, kvHead = 0;
+    std::int64_t position = 0; ///< true position
+};
+
+/// What the cache held while an answer was generated. A step counts its own token; that of the last
+/// one is counted too, though its key is made only if generation goes on (field case F030).
+struct CacheHistory {
+    std::int64_t layers = 0, kvHeads = 0;
+    std::vector<std::int32_t> keptLength; ///< [step, layer, kvHead] kept + question + generated
+    std::vector<std::uint64_t> bytes;     ///< [step] allocated, before the step's token is stored
+    std::vector<Eviction> evictions;
+
+    std::int64_t steps() const { return static_cast<std::int64_t>(bytes.size()); }
+    double meanLength(std::int64_t step) const;        ///< tokens per head
+    std::int64_t longestHead(std::int64_t step) const; ///< tokens
+    std::uint64_t peakBytes() const;
+};
+
 struct Answer {
     std::string text;
     std::vector<TokenId> tokenIds;
     std::vector<std::string> tokenText;
     std::vector<float> logprob; ///< natural log, of each chosen token
     bool stoppedAtEnd = false;  ///< an end token, not the limit
+    CacheHistory cache = {};
+};
+
+/// One of several questions put to the same compressed context.
+struct QuestionResult {
+    std::string question;
+    std::vector<TokenId> questionIds; ///< with what the template puts behind it
+    Answer answer;
+    Answer fullAnswer; ///< empty unless compareFull
 };
 
 /// Where a free-running answer leaves the full cache's.
@@ -77,7 +107,11 @@ struct RunResult {
     Answer answer;     ///< from the evicted cache
     Answer fullAnswer; ///< from the full cache, empty unless compareFull
     bool hasFullAnswer = false;
-    std::vector<ComparedPolicy> compared; ///< in the order asked for; empty unless compare
+    std::vector<ComparedPolicy> compared;  ///< in the order asked for; empty unless compare
+    std::vector<QuestionResult> questions; ///< with asks; `answer` is empty then
+    /// What happens to the cache while it answers: "prefill-only", "every 16 tokens to 64".
+    std::string decodeEviction;
+    std::filesystem::path savedCache; ///< empty if none was written
     std::int64_t promptTokens = 0, imageTokens = 0;
     std::string policy;
     std::int64_t budget = 0;

@@ -7,15 +7,15 @@
 #include "session/answer_generator.h"
 #include "session/layer_pipeline.h"
 #include "session/ledger_book.h"
+#include "session/question_round.h"
+#include "session/saved_context.h"
+#include "session/template_note.h"
 #include "session/trace_records.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <fstream>
 #include <iterator>
-#include <string_view>
 #include <utility>
 
 namespace ecokv::session {
@@ -23,87 +23,10 @@ namespace ecokv::session {
 namespace {
 
 constexpr const char* kPolicyId = "0";
-/// Longer than any prompt: what is impossible here is impossible for every prompt.
-constexpr std::int64_t kAnyPrompt = std::int64_t{1} << 40;
-
-bool isTraceOrEmpty(const std::filesystem::path& file) {
-    constexpr std::string_view kSignature = "\x89HDF\r\n\x1a\n";
-    std::array<char, kSignature.size()> head{};
-    std::ifstream stream(file, std::ios::binary);
-    stream.read(head.data(), head.size());
-    const auto count = static_cast<std::size_t>(stream.gcount());
-    return count == 0 || std::string_view(head.data(), count) == kSignature;
-}
-
-/// A trace may replace an older trace, never a picture, a model file or anything else.
-void checkTracePath(const std::filesystem::path& trace) {
-    const auto folder = trace.parent_path();
-    std::error_code unreadable; // counts as missing
-    if (!folder.empty() && !std::filesystem::is_directory(folder, unreadable)) {
-        throwBadInput(fmt::format("The folder {} for the trace does not exist.", folder.string()),
-                      "Make it first, or name another file.");
-    }
-    if (std::filesystem::is_regular_file(trace, unreadable) && !isTraceOrEmpty(trace)) {
-        throwBadInput(
-            fmt::format("{} exists and is not a trace; it is left as it is.", trace.string()),
-            "Name a new file that ends in .ecokv.h5.");
-    }
-}
-
-void checkPicture(const std::filesystem::path& image) {
-    std::error_code unreadable; // counts as missing
-    if (std::filesystem::is_directory(image, unreadable)) {
-        throwBadInput(fmt::format("The picture {} is a folder.", image.string()),
-                      "Name a JPEG, PNG or WebP file.");
-    }
-    if (!std::filesystem::is_regular_file(image, unreadable)) {
-        throwBadInput(fmt::format("The picture \"{}\" was not found.", image.string()),
-                      "Check the path.");
-    }
-}
+/// Query rows a saved cache holds at least, for policies that evict while answering.
+constexpr std::int64_t kSavedRows = 32;
 
 } // namespace
-
-void checkRunConfig(const RunConfig& config) {
-    if (config.model.empty()) {
-        throwUsage("No model folder was given.", "Name a Hugging Face folder.");
-    }
-    if (config.maxNewTokens < 1) {
-        throwUsage(fmt::format("{} new tokens were asked for.", config.maxNewTokens),
-                   "Ask for at least 1.");
-    }
-    if (config.policy.budget < 0) {
-        throwUsage(fmt::format("The budget is {} tokens.", config.policy.budget),
-                   "Give at least 1, or 0 to keep everything.");
-    }
-    const bool sampling = config.temperature >= 0 && config.topP > 0 && config.topP <= 1 &&
-                          config.topK >= 0; // written so that NaN fails
-    if (!sampling) {
-        throwUsage(fmt::format("The sampling settings are temperature {}, top-k {}, top-p {}.",
-                               config.temperature, config.topK, config.topP),
-                   "Use temperature >= 0, top-k >= 0 and 0 < top-p <= 1.");
-    }
-    if (config.threads < 0 || config.recordWindow < 0) {
-        throwUsage(fmt::format("Threads ({}) and recorded window ({}) cannot be negative.",
-                               config.threads, config.recordWindow));
-    }
-    if (config.prefillChunk < 0) {
-        throwUsage(
-            fmt::format("A prefill in chunks of {} tokens was asked for.", config.prefillChunk),
-            "Give at least 1, or 0 to take the whole prompt at once.");
-    }
-    if (config.compare.empty()) {
-        policy::resolve(config.policy, kAnyPrompt);
-    } else if (config.temperature > 0) {
-        throwUsage("A comparison follows the greedy continuation of the full cache; a temperature "
-                   "does not go with it.",
-                   "Leave --temperature out.");
-    }
-    checkTracePath(config.trace);
-    for (const auto& image : config.images) {
-        checkPicture(image);
-    }
-}
 
 Runner::Runner(model::Model& model, const RunConfig& config, RunListener& listener,
                CancellationToken cancel)
@@ -121,14 +44,25 @@ void Runner::report(const char* stage, std::int64_t done, std::int64_t total, co
 RunResult Runner::run(RunResult result) {
     m_result = std::move(result);
     const StopWatch total;
-    prepare();
-    openTrace();
-    if (m_variants.empty()) {
-        prefill();
-        answer();
+    m_result.decodeEviction =
+        m_config.decodeBudget > 0
+            ? fmt::format("every {} tokens to {}", m_config.decodeEvery, m_config.decodeBudget)
+            : std::string("prefill-only");
+    if (m_config.loadCache.empty()) {
+        prepare();
+        openTrace();
     } else {
+        restoreContext();
+    }
+    if (!m_variants.empty()) {
         prefillComparison();
         compare();
+    } else {
+        if (m_config.loadCache.empty()) {
+            prefill();
+            saveContext();
+        }
+        answer();
     }
     m_result.timings.totalSeconds = m_result.timings.loadSeconds + total.seconds();
     recordAnswers();
@@ -140,6 +74,7 @@ void Runner::prepare() {
     report("Preparing the prompt", 0, 1, "prompt");
     model::PromptRequest request{
         m_config.prompt, {}, m_config.applyTemplate, m_config.applyOrientation};
+    request.leaveOpen = !m_config.asks.empty() || !m_config.saveCache.empty();
     for (const auto& image : m_config.images) {
         request.images.push_back(image.string());
     }
@@ -209,10 +144,21 @@ void Runner::prefill() {
     const StopWatch watch;
     const cache::CacheShape shape = m_model.cacheShape();
     m_cache = std::make_unique<cache::KvCache>(shape);
-    m_cache->reserveForDecode(m_config.maxNewTokens);
+    const bool grows = m_config.asks.empty() && m_config.saveCache.empty();
+    const std::int64_t room = grows ? m_config.maxNewTokens : 0;
+    m_cache->reserveForDecode(m_config.decodeBudget > 0 ? 0 : room);
     if (m_config.compareFull) {
         m_full = std::make_unique<cache::KvCache>(shape);
-        m_full->reserveForDecode(m_config.maxNewTokens);
+        m_full->reserveForDecode(room);
+    }
+    const bool needsRows = m_config.decodeBudget > 0 || !m_config.saveCache.empty();
+    if (needsRows) {
+        const std::int64_t rows =
+            m_config.decodeBudget > 0 ? resolveDecode(decodeSetup(m_config)).window : kSavedRows;
+        m_windows.reserve(static_cast<std::size_t>(shape.layers));
+        for (std::int32_t layer = 0; layer < shape.layers; ++layer) {
+            m_windows.emplace_back(std::max<std::int64_t>(rows, m_policy.window));
+        }
     }
     LayerPipeline pipeline({.policy = m_policy,
                             .backend = kernels::backendFor(shape.device),
@@ -224,6 +170,7 @@ void Runner::prefill() {
                             .recordValues = m_config.recordValues,
                             .recordGeometry = m_config.recordGeometry,
                             .tokenKinds = tokenKinds(m_prompt),
+                            .windows = needsRows ? &m_windows : nullptr,
                             .cancel = m_cancel});
     m_logits = m_model.prefill(m_prompt, *m_cache, &pipeline,
                                [this](const Progress& progress) { m_listener.progress(progress); },
@@ -231,6 +178,12 @@ void Runner::prefill() {
     for (const std::string& sentence : pipeline.notes()) {
         note(sentence);
     }
+    if (const std::string lost =
+            evictedTemplateNote(m_prompt, pipeline.policyRecord(kPolicyId).kept);
+        !lost.empty()) {
+        note(lost);
+    }
+    m_questionTail = m_prompt.questionTail;
     m_result.timings.prefillSeconds = watch.seconds();
     m_result.timings.scoringSeconds = pipeline.scoringSeconds();
     m_result.ledger = makeLedger(*m_cache, m_policy);
@@ -243,21 +196,56 @@ void Runner::prefill() {
     }
 }
 
-void Runner::answer() {
-    double seconds = 0;
-    m_result.answer = generate(Stream::Policy, *m_cache, seconds);
-    m_result.timings.decodeSeconds = seconds;
-    const auto decoded = static_cast<double>(m_result.answer.tokenIds.size()) - 1;
-    m_result.timings.decodeTokensPerSecond = seconds > 0 && decoded > 0 ? decoded / seconds : 0;
-    if (m_full) {
-        double fullSeconds = 0;
-        m_result.fullAnswer = generate(Stream::Full, *m_full, fullSeconds);
-        m_result.hasFullAnswer = true;
+void Runner::saveContext() {
+    if (m_config.saveCache.empty()) {
+        return;
     }
+    report("Saving the cache", 0, 1, "file");
+    session::saveContext(m_config.saveCache, contextRecord(m_model, m_prompt, m_policy), *m_cache,
+                         m_windows);
+    m_result.savedCache = m_config.saveCache;
 }
 
-Answer Runner::generate(Stream stream, cache::KvCache& cache, double& seconds) {
+void Runner::restoreContext() {
     const StopWatch watch;
+    report("Loading the cache", 0, 1, "file");
+    SavedContext context = loadContext(m_config.loadCache, m_model);
+    const trace::CacheRecord& record = context.record;
+    m_cache = std::make_unique<cache::KvCache>(std::move(context.cache));
+    m_windows = std::move(context.windows);
+    m_questionTail = record.questionTail;
+    m_policy.tokens = record.tokensSeen;
+    m_policy.compresses = trace::attributeOr<std::int64_t>(record.policy, "compressed", 0) != 0;
+    m_policy.sink = trace::attributeOr<std::int64_t>(record.policy, "sink", 0);
+    m_policy.recent = trace::attributeOr<std::int64_t>(record.policy, "recent", 0);
+    m_result.promptTokens = record.tokensSeen;
+    m_result.imageTokens = record.imageTokens;
+    m_result.policy = trace::attributeOr<std::string>(record.policy, "policy", "");
+    m_result.budget = trace::attributeOr<std::int64_t>(record.policy, "budget", 0);
+    m_result.compressed = m_policy.compresses;
+    m_result.ledger = makeLedger(*m_cache, m_policy);
+    m_listener.ledger(m_result.ledger);
+    m_result.timings.prepareSeconds = watch.seconds();
+    note(fmt::format("The context of {} tokens comes from {}, compressed by {} to {} per head.",
+                     record.tokensSeen, m_config.loadCache.filename().string(), m_result.policy,
+                     m_result.budget));
+}
+
+std::unique_ptr<DecodeEvictor> Runner::makeEvictor() const {
+    if (m_config.decodeBudget == 0) {
+        return nullptr;
+    }
+    DecodeEvictionSetup setup = decodeSetup(m_config);
+    const model::ModelInfo& info = m_model.info();
+    setup.shape = {info.layers, info.kvHeads, info.name};
+    setup.backend = kernels::backendFor(m_model.cacheShape().device);
+    setup.rope = info.rope;
+    auto evictor = std::make_unique<DecodeEvictor>(std::move(setup));
+    evictor->seed(m_windows);
+    return evictor;
+}
+
+GenerationParams Runner::generation(Stream stream) {
     GenerationParams params;
     params.maxNewTokens = m_config.maxNewTokens;
     params.sampling = {m_config.temperature, m_config.topK, m_config.topP, m_config.policy.seed};
@@ -267,9 +255,69 @@ Answer Runner::generate(Stream stream, cache::KvCache& cache, double& seconds) {
     params.onToken = [this, stage](std::int64_t done) {
         report(stage, done, m_config.maxNewTokens, "tokens");
     };
+    return params;
+}
+
+void Runner::noteDecoded(double seconds, std::size_t tokens) {
+    m_result.timings.decodeSeconds = seconds;
+    m_result.timings.decodeTokensPerSecond =
+        seconds > 0 && tokens > 0 ? static_cast<double>(tokens) / seconds : 0;
+}
+
+void Runner::answer() {
+    if (!m_config.asks.empty()) {
+        answerQuestions();
+        return;
+    }
+    if (!m_config.saveCache.empty()) {
+        return; // a context waits for questions
+    }
+    double seconds = 0;
+    m_result.answer = generate(Stream::Policy, *m_cache, seconds);
+    noteDecoded(seconds, m_result.answer.tokenIds.size() - 1);
+    if (m_full) {
+        double fullSeconds = 0;
+        m_result.fullAnswer = generate(Stream::Full, *m_full, fullSeconds);
+        m_result.hasFullAnswer = true;
+    }
+}
+
+Answer Runner::generate(Stream stream, cache::KvCache& cache, double& seconds) {
+    const StopWatch watch;
+    GenerationParams params = generation(stream);
+    const auto evictor = stream == Stream::Policy ? makeEvictor() : nullptr;
+    params.evictor = evictor.get();
     Answer answer = generateAnswer(m_model, cache, m_logits, params);
     seconds = watch.seconds();
     return answer;
+}
+
+void Runner::answerQuestions() {
+    std::vector<Question> questions; // all of them first: a bad one is told before any answer
+    for (const std::string& words : m_config.asks) {
+        questions.push_back(prepareQuestion(m_model, words, m_questionTail));
+    }
+    double seconds = 0;
+    std::size_t decoded = 0;
+    for (std::size_t i = 0; i < questions.size(); ++i) {
+        m_listener.question(i, questions[i].text);
+        QuestionResult& result = m_result.questions.emplace_back();
+        result.question = questions[i].text;
+        result.questionIds = questions[i].ids;
+        const StopWatch watch;
+        GenerationParams params = generation(Stream::Policy);
+        const auto evictor = makeEvictor();
+        params.evictor = evictor.get();
+        result.answer = askQuestion(m_model, *m_cache, questions[i], params);
+        seconds += watch.seconds();
+        decoded += result.answer.tokenIds.size();
+        if (m_full) {
+            result.fullAnswer =
+                askQuestion(m_model, *m_full, questions[i], generation(Stream::Full));
+            m_result.hasFullAnswer = true;
+        }
+    }
+    noteDecoded(seconds, decoded);
 }
 
 void Runner::recordAnswers() {
@@ -278,18 +326,31 @@ void Runner::recordAnswers() {
     }
     report("Closing the trace", 0, 1, "file");
     trace::RunRecord run = runRecord(m_config, m_result);
-    if (m_variants.empty()) {
+    if (!m_result.questions.empty()) {
+        recordQuestions();
+    } else if (m_variants.empty() && !m_result.answer.tokenIds.empty()) {
         m_trace->writePolicyDecode(kPolicyId, decodeRecord(m_result.answer));
         if (m_result.hasFullAnswer) {
             m_trace->writeDecode(decodeRecord(m_result.fullAnswer));
         }
-    } else { // the comparison wrote its answers
+    } else if (!m_variants.empty()) { // the comparison wrote its answers
         run.attributes["scores_policy"] = m_result.compared[recordedVariant(m_variants)].traceId;
     }
     m_trace->writeRun(run);
     m_trace->close();
     m_trace.reset();
     m_result.trace = m_config.trace;
+}
+
+void Runner::recordQuestions() {
+    for (std::size_t i = 0; i < m_result.questions.size(); ++i) {
+        const QuestionResult& question = m_result.questions[i];
+        const auto index = static_cast<std::int64_t>(i);
+        m_trace->writeQuestion(kPolicyId, index, questionRecord(question, question.answer));
+        if (m_result.hasFullAnswer) {
+            m_trace->writeQuestion("", index, questionRecord(question, question.fullAnswer));
+        }
+    }
 }
 
 } // namespace ecokv::session

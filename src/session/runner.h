@@ -5,7 +5,9 @@
 
 #include "base/cancellation.h"
 #include "model/model.h"
+#include "session/answer_generator.h"
 #include "session/compared_variants.h"
+#include "session/decode_evictor.h"
 #include "session/engine.h"
 #include "session/run_config.h"
 #include "session/run_result.h"
@@ -30,12 +32,20 @@ private:
     void prepare();
     void openTrace();
     void prefill();
+    void saveContext();
+    void restoreContext();
     void answer();
     void prepareComparison();
     void prefillComparison();
     void compare();
     Answer generate(Stream stream, cache::KvCache& cache, double& seconds);
+    void answerQuestions();
+    GenerationParams generation(Stream stream);
+    /// Null where the cache may grow.
+    std::unique_ptr<DecodeEvictor> makeEvictor() const;
+    void noteDecoded(double seconds, std::size_t tokens);
     void recordAnswers();
+    void recordQuestions();
     void note(const std::string& sentence);
     void report(const char* stage, std::int64_t done, std::int64_t total, const char* unit);
 
@@ -50,7 +60,9 @@ private:
     std::unique_ptr<trace::TraceWriter> m_trace;
     std::unique_ptr<cache::KvCache> m_cache, m_full;
     std::vector<Variant> m_variants; ///< of a comparison; their caches are copies of m_cache
-    std::vector<float> m_logits;     ///< [vocabulary] f32 of the last prompt token
+    QueryWindows m_windows;      ///< [layer] last query rows of the prompt, where they are needed
+    std::string m_questionTail;  ///< what the template puts behind a question
+    std::vector<float> m_logits; ///< [vocabulary] f32 of the last prompt token
 };
 
 /// What can be refused before a model is loaded: impossible numbers, missing files.

@@ -154,7 +154,22 @@ trace::DecodeRecord decodeRecord(const Answer& answer) {
     record.tokenText = readableTokens(answer.tokenText);
     record.logprob = answer.logprob;
     record.attributes = {{"answer", readableBytes(answer.text)},
-                         {"stopped_at_end", std::int64_t{answer.stoppedAtEnd}}};
+                         {"stopped_at_end", std::int64_t{answer.stoppedAtEnd}},
+                         {"peak_bytes", static_cast<std::int64_t>(answer.cache.peakBytes())}};
+    record.keptLength = answer.cache.keptLength;
+    for (const Eviction& eviction : answer.cache.evictions) {
+        record.evictions.step.push_back(eviction.step);
+        record.evictions.layer.push_back(eviction.layer);
+        record.evictions.kvHead.push_back(eviction.kvHead);
+        record.evictions.position.push_back(eviction.position);
+    }
+    return record;
+}
+
+trace::DecodeRecord questionRecord(const QuestionResult& question, const Answer& answer) {
+    trace::DecodeRecord record = decodeRecord(answer);
+    record.questionIds.assign(question.questionIds.begin(), question.questionIds.end());
+    record.attributes["question"] = readableBytes(question.question);
     return record;
 }
 
@@ -214,6 +229,7 @@ trace::RunRecord runRecord(const RunConfig& config, const RunResult& result) {
                          {"device", result.device},
                          {"dtype", result.dtype},
                          {"backend", result.backend},
+                         {"decode_eviction", result.decodeEviction},
                          {"prompt_tokens", result.promptTokens},
                          {"image_tokens", result.imageTokens},
                          {"load_seconds", t.loadSeconds},

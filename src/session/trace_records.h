@@ -30,6 +30,8 @@ trace::DecodeRecord decodeRecord(const Answer& answer);
 trace::PolicyRecord comparedRecord(const Variant& variant, const ComparedPolicy& compared,
                                    std::int64_t layers, std::int64_t kvHeads);
 trace::ForcedRecord forcedRecord(const ComparedPolicy& compared);
+/// decodeRecord() with the question's words and ids.
+trace::DecodeRecord questionRecord(const QuestionResult& question, const Answer& answer);
 trace::RunRecord runRecord(const RunConfig& config, const RunResult& result);
 
 } // namespace ecokv::session

@@ -61,6 +61,9 @@ void writeRecord(hid_t file, const CacheRecord& record) {
          {std::pair{"model", &record.model}, std::pair{"policy", &record.policy}}) {
         writeAttributes(createGroup(file, name).get(), *attributes);
     }
+    writeBlock(
+        {openGroup(file, "model").get(), "probe", H5T_IEEE_F32LE, {std::ssize(record.probe)}},
+        dataOrNull(record.probe));
     const Handle prompt = createGroup(file, "prompt");
     writeTextDataset(prompt.get(), "text", record.promptText);
     writeTextDataset(prompt.get(), "question_tail", record.questionTail);

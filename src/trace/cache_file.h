@@ -24,8 +24,9 @@ struct CacheRecord {
     DType dtype = DType::F32;    ///< of keys, values and queries
     std::int64_t tokensSeen = 0; ///< evicted ones included: the next position (field case F017)
     std::int64_t imageTokens = 0;
-    Attributes model;  ///< name, config_sha256, weights_sha256, ...
-    Attributes policy; ///< what compressed it
+    Attributes model;         ///< name, config_sha256, weights_sha256, ...
+    std::vector<float> probe; ///< what the model answers to a fixed input: its weights show there
+    Attributes policy;        ///< what compressed it
     std::string producer;
     std::string promptText;             ///< after the chat template, up to the question
     std::vector<std::int64_t> tokenIds; ///< [token] of the prompt, image tokens expanded

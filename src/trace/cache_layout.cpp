@@ -12,6 +12,7 @@ namespace ecokv::trace {
 const CacheDatasetDoc& cacheDatasetDoc(const std::string& name) {
     static const std::map<std::string, CacheDatasetDoc> docs{
         {"token_ids", {"Entry of the vocabulary, the whole prompt", {"token"}}},
+        {"probe", {"Logits of a fixed input, by which the weights are known again", {"token"}}},
         {"lengths", {"Tokens that KV head holds", {"kv_head"}}},
         {"positions", {"Position in the prompt; rows of KV head 0 first, then head 1", {"row"}}},
         {"keys", {"Keys as cached, after rotary embedding; rows as in positions", {"row", "dim"}}},

@@ -87,6 +87,7 @@ CacheRecord readRecord(hid_t file) {
     }
     record.dtype = *known;
     record.model = attributesOf(file, "model");
+    record.probe = readFloats(openDataset(openGroup(file, "model").get(), "probe").get());
     record.policy = attributesOf(file, "policy");
     record.producer = readText(file, "producer").value_or("");
     const Handle prompt = openGroup(file, "prompt");

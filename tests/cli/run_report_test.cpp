@@ -80,6 +80,78 @@ TEST(RunReport, ledgerLeavesSlidingLayersOutAndNamesThem) {
     EXPECT_NE(text.find("1 layer(s) slide and are not evicted: 7.5 KB"), std::string::npos) << text;
 }
 
+namespace {
+
+/// 2 layers x 2 heads; head [layer, kvHead] holds `first` + step + kvHead tokens; 100 bytes a step.
+session::CacheHistory growing(std::int32_t first, std::int32_t steps) {
+    session::CacheHistory history;
+    history.layers = history.kvHeads = 2;
+    for (std::int32_t step = 0; step < steps; ++step) {
+        for (const std::int32_t head : {0, 1, 0, 1}) {
+            history.keptLength.push_back(first + step + head);
+        }
+        history.bytes.push_back(100ULL * static_cast<unsigned>(step + 1));
+    }
+    return history;
+}
+
+} // namespace
+
+// F030: mean and longest head at every step, and what held the cache.
+TEST(RunReport, jsonShowsTheCacheWhileItAnswered) {
+    auto result = exampleResult();
+    result.decodeEviction = "prefill-only";
+    result.answer.cache = growing(17, 20);
+    const auto json = nlohmann::json::parse(runResultJson(result));
+    EXPECT_EQ(json["decode_eviction"], "prefill-only");
+    EXPECT_EQ(json["cache"]["tokens_per_head"][0], 17.5);
+    EXPECT_EQ(json["cache"]["tokens_per_head"][19], 36.5);
+    EXPECT_EQ(json["cache"]["longest_head"][19], 37);
+    EXPECT_EQ(json["cache"]["bytes"][19], 2000);
+    EXPECT_EQ(json["cache"]["evicted_keys"], 0);
+}
+
+TEST(RunReport, jsonListsQuestionsInPlaceOfOneAnswer) {
+    auto result = exampleResult();
+    result.answer = {};
+    result.hasFullAnswer = true;
+    for (const char* words : {"first?", "second?"}) {
+        session::QuestionResult question;
+        question.question = words;
+        question.questionIds = {7, 8};
+        question.answer.text = std::string("to ") + words;
+        question.answer.tokenIds = {1};
+        question.answer.cache = growing(48, 1);
+        question.fullAnswer.text = "full";
+        result.questions.push_back(question);
+    }
+    const auto json = nlohmann::json::parse(runResultJson(result));
+    EXPECT_FALSE(json.contains("answer"));
+    ASSERT_EQ(json["questions"].size(), 2U);
+    EXPECT_EQ(json["questions"][1]["question"], "second?");
+    EXPECT_EQ(json["questions"][1]["answer"], "to second?");
+    EXPECT_EQ(json["questions"][1]["question_ids"], (std::vector<int>{7, 8}));
+    EXPECT_EQ(json["questions"][1]["full_answer"], "full");
+    EXPECT_EQ(json["questions"][1]["cache"]["longest_head"][0], 49);
+    EXPECT_EQ(json["budget"], 48);
+}
+
+TEST(RunReport, theTextSaysWhetherTheCacheGrewOrStayed) {
+    auto result = exampleResult();
+    EXPECT_EQ(generationText(result), ""); // nothing was answered
+    result.decodeEviction = "prefill-only";
+    result.answer.cache = growing(17, 20);
+    const std::string grew = generationText(result);
+    EXPECT_NE(grew.find("prefill-only eviction, so the cache grows"), std::string::npos) << grew;
+    EXPECT_NE(grew.find("36.5 tokens/head at the end, at most 37"), std::string::npos) << grew;
+    EXPECT_NE(grew.find("2.0 KB"), std::string::npos) << grew;
+    result.decodeEviction = "every 4 tokens to 16";
+    result.answer.cache.evictions.resize(12);
+    const std::string stayed = generationText(result);
+    EXPECT_NE(stayed.find("evicted every 4 tokens to 16 per head, 12 keys left"), std::string::npos)
+        << stayed;
+}
+
 TEST(RunReport, byteTextUsesDecimalUnits) {
     EXPECT_EQ(byteText(0), "0 B");
     EXPECT_EQ(byteText(999), "999 B");

@@ -67,6 +67,22 @@ void answer(TerminalListener& listener, Stream stream, const char* stage) {
 
 } // namespace
 
+TEST(TerminalListener, everyQuestionStandsAboveItsAnswers) {
+    Screen screen;
+    TerminalListener listener(screen.streams());
+    for (const char* words : {"ZXY?", "squares?"}) {
+        listener.question(words[0] == 'Z' ? 0 : 1, words);
+        answer(listener, Stream::Policy, "Answering");
+        answer(listener, Stream::Full, "Answering from the full cache");
+    }
+    listener.finish();
+    const auto lines = screen.lines();
+    EXPECT_EQ(lines,
+              (std::vector<std::string>{"question 1: ZXY?", "123", "full cache: 123", "",
+                                        "question 2: squares?", "123", "full cache: 123", ""}))
+        << testing::PrintToString(lines);
+}
+
 TEST(TerminalListener, theAnswerStaysOnTheScreenBesideTheBar) {
     Screen screen;
     TerminalListener listener(screen.streams());

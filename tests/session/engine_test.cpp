@@ -108,6 +108,28 @@ TEST(Engine, aPromptAfterALongerOneEqualsThePromptAlone) {
     EXPECT_EQ(beside.ledger.keptBytes, alone.ledger.keptBytes);
 }
 
+// F009: nor of one question for the next, nor of a run with questions for one without.
+TEST(Engine, questionsLeaveNothingBehind) {
+    RunConfig many = demoRun("nine-lines.png", "", 40);
+    many.asks = {"squares?", "a longer question about this page?", "squares?"};
+    many.decodeBudget = 36;
+    many.decodeEvery = 2;
+    const auto engine = loadEngine();
+    const RunResult first = run(*engine, many);
+    ASSERT_EQ(first.questions.size(), 3U);
+    EXPECT_EQ(first.questions[2].answer.logprob, first.questions[0].answer.logprob);
+    EXPECT_EQ(first.questions[2].answer.cache.keptLength,
+              first.questions[0].answer.cache.keptLength);
+    EXPECT_TRUE(first.answer.tokenIds.empty());
+
+    const RunConfig plain = demoRun("nine-lines.png", "squares?", 40);
+    const RunResult after = run(*engine, plain);
+    const RunResult fresh = run(*loadEngine(), plain);
+    EXPECT_EQ(after.answer.logprob, fresh.answer.logprob);
+    const RunResult again = run(*engine, many);
+    EXPECT_EQ(again.questions[1].answer.logprob, first.questions[1].answer.logprob);
+}
+
 TEST(Engine, streamsTheTextItReturnsAndTellsTheLedgerOnce) {
     RunConfig config = demoRun("seven-lines.png", "triangles?", 48);
     config.compareFull = true;

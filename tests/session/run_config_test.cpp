@@ -37,6 +37,11 @@ RunConfig everythingSet() {
     config.policy.valueNorm = true;
     config.policy.geometry = policy::Geometry::Pre;
     config.policy.seed = 18446744073709551615ULL;
+    config.asks = {"first?", "zweite \"Frage\"?"};
+    config.saveCache = "out.cache.h5";
+    config.loadCache = "in.cache.h5";
+    config.decodeBudget = 96;
+    config.decodeEvery = 5;
     config.maxNewTokens = 7;
     config.temperature = 0.5;
     config.topK = 40;
@@ -89,6 +94,11 @@ TEST(RunConfig, everyFieldSurvivesTheRoundTrip) {
     EXPECT_EQ(after.policy.valueNorm, true);
     EXPECT_EQ(after.policy.geometry, policy::Geometry::Pre);
     EXPECT_EQ(after.policy.seed, before.policy.seed);
+    EXPECT_EQ(after.asks, before.asks);
+    EXPECT_EQ(after.saveCache, before.saveCache);
+    EXPECT_EQ(after.loadCache, before.loadCache);
+    EXPECT_EQ(after.decodeBudget, 96);
+    EXPECT_EQ(after.decodeEvery, 5);
     EXPECT_EQ(after.maxNewTokens, 7);
     EXPECT_EQ(after.temperature, 0.5);
     EXPECT_EQ(after.topK, 40);

@@ -24,8 +24,15 @@ namespace fs = std::filesystem;
 constexpr std::int64_t kLayers = 2, kHeads = 4, kKvHeads = 2, kDim = 3;
 
 CacheRecord sampleRecord() {
-    CacheRecord record{kLayers, kHeads, kKvHeads, kDim, DType::BF16, 30, 12,
-                       {},      {},     "",       "",   {},          ""};
+    CacheRecord record;
+    record.layers = kLayers;
+    record.heads = kHeads;
+    record.kvHeads = kKvHeads;
+    record.headDim = kDim;
+    record.dtype = DType::BF16;
+    record.tokensSeen = 30;
+    record.imageTokens = 12;
+    record.probe = {0.5F, -2.0F};
     record.model = {{"name", std::string("sample")}, {"config_sha256", std::string("abc")}};
     record.policy = {{"policy", std::string("ecokv")}, {"budget", std::int64_t{5}}};
     record.producer = "ecokv test";
@@ -108,6 +115,7 @@ TEST(CacheFile, everyBitComesBack) {
     EXPECT_EQ(record.imageTokens, 12);
     EXPECT_EQ(record.model, sampleRecord().model);
     EXPECT_EQ(record.policy, sampleRecord().policy);
+    EXPECT_EQ(record.probe, (std::vector<float>{0.5F, -2.0F}));
     EXPECT_EQ(record.producer, "ecokv test");
     EXPECT_EQ(record.promptText, "<image>\nQ: Ü");
     EXPECT_EQ(record.tokenIds, (std::vector<std::int64_t>{256, 258, 10, 81}));
