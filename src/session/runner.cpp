@@ -214,6 +214,8 @@ void Runner::restoreContext() {
     m_cache = std::make_unique<cache::KvCache>(std::move(context.cache));
     m_windows = std::move(context.windows);
     m_questionTail = record.questionTail;
+    const model::ModelInfo& info = m_model.info();
+    m_policy.shape = {info.layers, info.kvHeads, info.name, info.slidingWindows};
     m_policy.tokens = record.tokensSeen;
     m_policy.compresses = trace::attributeOr<std::int64_t>(record.policy, "compressed", 0) != 0;
     m_policy.sink = trace::attributeOr<std::int64_t>(record.policy, "sink", 0);
@@ -237,7 +239,7 @@ std::unique_ptr<DecodeEvictor> Runner::makeEvictor() const {
     }
     DecodeEvictionSetup setup = decodeSetup(m_config);
     const model::ModelInfo& info = m_model.info();
-    setup.shape = {info.layers, info.kvHeads, info.name};
+    setup.shape = {info.layers, info.kvHeads, info.name, info.slidingWindows};
     setup.backend = kernels::backendFor(m_model.cacheShape().device);
     setup.rope = info.rope;
     auto evictor = std::make_unique<DecodeEvictor>(std::move(setup));

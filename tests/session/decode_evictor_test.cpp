@@ -187,6 +187,23 @@ TEST(DecodeEvictor, headsThatHoldTheSameAreJudgedTogether) {
     EXPECT_LT(positionsOf(run.cache, 0, 0).front(), 45); // it chooses: these are not the last ones
 }
 
+// F034: a sliding layer is no matter of the budget; it loses what is out of its window for good.
+TEST(DecodeEvictor, slidingLayersLoseOnlyWhatTheyNeverSeeAgain) {
+    DecodeEvictionSetup setup = setupOf("ecokv", "pyramid", 12, 5);
+    setup.shape.slidingWindows = {0, 20, 0};
+    DecodeEvictor evictor(setup);
+    const Generated run = generate(&evictor, 40, 31); // step 30 evicts: 70 tokens were seen
+    // The token that comes, 70, sees the 20 positions 51 to 70.
+    std::vector<std::int64_t> wanted(19);
+    std::iota(wanted.begin(), wanted.end(), 51);
+    EXPECT_EQ(positionsOf(run.cache, 1, 0), wanted);
+    EXPECT_EQ(positionsOf(run.cache, 1, 1), wanted);
+    const std::size_t others =
+        positionsOf(run.cache, 0, 0).size() + positionsOf(run.cache, 0, 1).size() +
+        positionsOf(run.cache, 2, 0).size() + positionsOf(run.cache, 2, 1).size();
+    EXPECT_EQ(others, 4U * 11); // 12 with the token that comes
+}
+
 // F030: without a decode budget the cache grows by every token, and the record says so.
 TEST(DecodeEvictor, withoutItTheLengthIsKeptPlusGenerated) {
     ToyModel model;
