@@ -4,6 +4,7 @@
 #include "analysis/parallel_layers.h"
 #include "analysis/replay_measurements.h"
 #include "base/error.h"
+#include "policy/geometry_metrics.h"
 #include "policy/retention.h"
 
 #include <fmt/format.h>
@@ -33,6 +34,15 @@ std::vector<float> massOf(const cache::LayerPlan& plan, const policy::WindowMeas
         mass.push_back(static_cast<float>(std::min(kept, 1.0)));
     }
     return mass;
+}
+
+/// Of the candidates' keys [kvHead], as a run records it.
+std::vector<float> participationOf(const policy::LayerInput& input,
+                                   const policy::ResolvedPolicy& policy) {
+    const policy::GeometryMeter meter(
+        {.tokens = policy.tokens, .dim = input.keys.shape[2], .candidates = policy.candidates()});
+    const auto geometry = meter.measure(input.layer, input.keys, policy::Spectra::None);
+    return policy::geometryMetrics(geometry).at("participation_ratio");
 }
 
 } // namespace
@@ -91,9 +101,8 @@ Replayer::Impl::LayerResult Replayer::Impl::replayLayer(std::int64_t layer,
         result.error = errorsOf(layer, {measured}).front();
     }
     if (request.participation) {
-        result.participation =
-            policy::measureParticipation(m_measured.source().layer(layer, false).input,
-                                         policy.candidates(), kernels::Backend::Cpu);
+        const SourceLayer source = m_measured.source().layer(layer, false);
+        result.participation = participationOf(source.input, policy);
     }
     return result;
 }

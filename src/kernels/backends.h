@@ -9,7 +9,6 @@
 #include "kernels/device_memory.h"
 #include "kernels/key_moments.h"
 #include "kernels/key_statistics.h"
-#include "kernels/participation_ratio.h"
 #include "kernels/top_k.h"
 #include "kernels/window_importance.h"
 
@@ -24,7 +23,6 @@ Status topK(const float* scores, std::int64_t count, std::int64_t k, std::int32_
 Status compactRows(const TensorView& rows, const std::int32_t* kept, std::int64_t count);
 /// `output` is sized and zeroed.
 Status keyMoments(const TensorView& keys, const KeyMomentsPlan& plan, KeyMomentsOutput& output);
-Status participationRatio(const TensorView& keys, double* ratio);
 } // namespace reference
 
 namespace cpu {
@@ -36,7 +34,6 @@ Status topK(const float* scores, std::int64_t count, std::int64_t k, std::int32_
 Status compactRows(const TensorView& rows, const std::int32_t* kept, std::int64_t count);
 /// `output` is sized and zeroed.
 Status keyMoments(const TensorView& keys, const KeyMomentsPlan& plan, KeyMomentsOutput& output);
-Status participationRatio(const TensorView& keys, double* ratio);
 } // namespace cpu
 
 namespace cuda {
@@ -47,7 +44,6 @@ Status compositeScore(const CompositeScoreInput& input, const CompositeScorePara
                       const CompositeScoreOutput& output, Stream stream);
 Status topK(const float* scores, std::int64_t count, std::int64_t k, std::int32_t* kept);
 Status compactHeads(std::span<const RowsToCompact> heads, Stream stream);
-Status participationRatio(const TensorView& keys, double* ratio);
 
 CudaReport report();
 std::string lastError();

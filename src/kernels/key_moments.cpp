@@ -5,7 +5,6 @@
 #include "kernels/backends.h"
 #include "kernels/head_statistics.h"
 #include "kernels/moments_plan.h"
-#include "kernels/spectrum.h"
 
 namespace ecokv::kernels {
 
@@ -70,7 +69,20 @@ HeadStatistics statisticsOf(const KeyMoments& moments) {
 }
 
 double participationRatioOf(const KeyMoments& moments) {
-    return ratioOfScatter(moments.scatter, moments.key.size(), moments.squaredNorms);
+    const std::size_t dim = moments.key.size();
+    double trace = 0;
+    double frobenius = 0;
+    for (std::size_t i = 0; i < dim; ++i) {
+        trace += moments.scatter[i * dim + i];
+        for (std::size_t j = 0; j < dim; ++j) {
+            frobenius += moments.scatter[i * dim + j] * moments.scatter[i * dim + j];
+        }
+    }
+    // Beside the squared lengths of the keys a scatter may be mere rounding: then it has no
+    // spectrum.
+    constexpr double kNoise = 1e-12;
+    const bool spreads = trace > kNoise * moments.squaredNorms && frobenius > 0;
+    return spreads ? trace * trace / frobenius : 0.0;
 }
 
 Status keyMoments(const TensorView& keys, const KeyMomentsPlan& plan, KeyMomentsOutput& output,

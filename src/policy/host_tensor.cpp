@@ -3,10 +3,6 @@
 
 namespace ecokv::policy {
 
-kernels::Backend hostBackend(kernels::Backend backend) {
-    return backend == kernels::Backend::Cuda ? kernels::Backend::Cpu : backend;
-}
-
 HostTensor::HostTensor(const TensorView& tensor) : m_view(tensor) {
     if (tensor.device.kind == DeviceKind::Cpu) {
         return;

@@ -8,9 +8,6 @@
 
 namespace ecokv::policy {
 
-/// The backend for work on host tensors.
-kernels::Backend hostBackend(kernels::Backend backend);
-
 class HostTensor {
 public:
     /// `tensor` [head, row, dim]; its memory must outlive this object.

@@ -2,10 +2,8 @@
 #include "policy/measured_parts.h"
 
 #include "base/error.h"
-#include "kernels/participation_ratio.h"
 #include "kernels/window_importance.h"
 #include "policy/damaged_rows.h"
-#include "policy/host_tensor.h"
 #include "policy/input_checks.h"
 #include "policy/key_reuse.h"
 
@@ -192,21 +190,6 @@ std::shared_ptr<const ValueMeasurement> measureValues(const LayerInput& input,
     measured->norm = measured->place.toHost(measured->onDevice);
     measured->notes = damagedValues(input, measured->norm);
     return measured;
-}
-
-std::vector<float> measureParticipation(const LayerInput& input, TokenRange candidates,
-                                        kernels::Backend backend) {
-    checkKeys(input, Geometry::Post);
-    std::vector<double> ratios(static_cast<std::size_t>(input.keys.shape[0]));
-    if (candidates.count > 0) {
-        const HostTensor host(input.keys.slice(1, candidates.first, candidates.end()));
-        KernelPlace::beside(input.keys, input.layer, backend)
-            .check(kernels::participationRatio(host.view(), ratios.data(), hostBackend(backend)),
-                   "participation ratio");
-    }
-    std::vector<float> narrow(ratios.size());
-    std::ranges::transform(ratios, narrow.begin(), [](double r) { return static_cast<float>(r); });
-    return narrow;
 }
 
 } // namespace ecokv::policy

@@ -64,8 +64,4 @@ std::shared_ptr<const WindowMeasurement> measureWindow(const LayerInput& input, 
 std::shared_ptr<const ValueMeasurement> measureValues(const LayerInput& input,
                                                       kernels::Backend backend);
 
-/// Participation ratio of the spectrum of the candidates' keys [kvHead] (only traces need it).
-std::vector<float> measureParticipation(const LayerInput& input, TokenRange candidates,
-                                        kernels::Backend backend);
-
 } // namespace ecokv::policy

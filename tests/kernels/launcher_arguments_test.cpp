@@ -2,7 +2,6 @@
 // What launchers refuse, with which status, before any kernel runs.
 #include "kernels/device_memory.h"
 #include "kernels/key_statistics.h"
-#include "kernels/participation_ratio.h"
 #include "kernels/window_importance.h"
 
 #include <gtest/gtest.h>

@@ -8,7 +8,7 @@
 // FILE holds keys [kvHead, token, dim], values [kvHead, token, dim] and queries
 // [kvHead * group, row, dim] one after the other, little endian.
 #include "base/error.h"
-#include "policy/measured_parts.h"
+#include "policy/geometry_metrics.h"
 #include "policy/policy.h"
 
 #include <nlohmann/json.hpp>
@@ -80,7 +80,12 @@ json perHead(const std::vector<float>& numbers, std::int64_t tokens) {
 json evaluate(Tensors& tensors, std::int32_t layers, const std::string& text) {
     const policy::ModelShape shape{layers, static_cast<std::int32_t>(tensors.kvHeads), "probe"};
     const auto resolved = policy::resolve(policy::parsePolicy(text), tensors.tokens, shape);
-    const auto scores = policy::scoreLayer(tensors.input(), resolved, kernels::Backend::Cpu);
+    const policy::LayerInput input = tensors.input();
+    const auto scores = policy::scoreLayer(input, resolved, kernels::Backend::Cpu);
+    const policy::GeometryMeter meter(
+        {.tokens = tensors.tokens, .dim = tensors.dim, .candidates = resolved.candidates()});
+    const auto geometry =
+        policy::geometryMetrics(meter.measure(input.layer, input.keys, policy::Spectra::None));
     return {
         {"policy", text},
         {"window", resolved.window},
@@ -96,8 +101,7 @@ json evaluate(Tensors& tensors, std::int32_t layers, const std::string& text) {
         {"redundancy", scores.redundancy},
         {"redundancy_cosine", scores.redundancyCosine},
         {"redundancy_euclid", scores.redundancyEuclid},
-        {"participation_ratio", policy::measureParticipation(tensors.input(), resolved.candidates(),
-                                                             kernels::Backend::Cpu)},
+        {"participation_ratio", geometry.at("participation_ratio")},
         {"notes", scores.notes},
     };
 }

@@ -32,25 +32,6 @@ HWY_INLINE void LoadFiniteRow(const RowSource& rows, int64_t index, size_t padde
     }
 }
 
-void AddRowSums(const ScatterBlock& block, double* HWY_RESTRICT sum, double& squares) {
-    const auto padded = static_cast<size_t>(paddedDim(block.rows.dim));
-    squares = 0;
-    for (int64_t row = block.begin; row < block.end; ++row) {
-        LoadFiniteRow(block.rows, row, padded, block.centred);
-        double part[16] = {};
-        for (size_t i = 0; i < padded; i += 16) {
-            for (size_t lane = 0; lane < 16; ++lane) {
-                const double value = static_cast<double>(block.centred[i + lane]);
-                sum[i + lane] += value;
-                part[lane] += value * value;
-            }
-        }
-        for (const double value : part) {
-            squares += value;
-        }
-    }
-}
-
 /// product[i .. i + 3][j .. j + 2 vectors] = sum over rows.
 template <size_t kVectors>
 HWY_INLINE void Outer(const float* HWY_RESTRICT rows, size_t count, size_t padded, size_t i,
@@ -125,14 +106,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace ecokv::kernels::cpu {
 
-HWY_EXPORT(AddRowSums);
 HWY_EXPORT(AddScatter);
-
-double addRowSums(const ScatterBlock& block, double* sum) {
-    double squares = 0;
-    HWY_DYNAMIC_DISPATCH(AddRowSums)(block, sum, squares);
-    return squares;
-}
 
 void addScatter(const ScatterBlock& block, const float* mean, double* scatter) {
     HWY_DYNAMIC_DISPATCH(AddScatter)(block, mean, scatter);

@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Internal: sums of rows and of centred outer products, vectorised in scatter.cpp. Tiles of 256
-// rows are fp32, everything above is fp64.
+// Internal: sums of centred outer products of rows, vectorised in scatter.cpp. Tiles of 256 rows
+// are fp32, everything above is fp64.
 
 #include "kernels/cpu/row_source.h"
 
@@ -17,10 +17,8 @@ struct ScatterBlock {
     float* product = nullptr; ///< scratch [paddedDim(dim), paddedDim(dim)]
 };
 
-/// sum [paddedDim(dim)] += rows, and returns the sum of their squared norms. Rows that are not
-/// finite count as zero rows.
-double addRowSums(const ScatterBlock& block, double* sum);
 /// scatter [paddedDim(dim), paddedDim(dim)] += (row - mean)(row - mean)^T, upper triangle and more.
+/// Rows that are not finite count as zero rows.
 void addScatter(const ScatterBlock& block, const float* mean, double* scatter);
 
 } // namespace ecokv::kernels::cpu

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The launchers of Backend::Cuda: the steps of each operation on a CudaRuntime. Top-k works on host
-// scores and the participation ratio is measured once per trace, so both use the CPU kernels.
+// scores and uses the CPU kernel.
 #include "kernels/backends.h"
 #include "kernels/cuda/cuda_runtime.cuh"
 
@@ -40,16 +40,6 @@ Status compactHeads(std::span<const RowsToCompact> heads, Stream stream) {
 
 Status topK(const float* scores, std::int64_t count, std::int64_t k, std::int32_t* kept) {
     return cpu::topK(scores, count, k, kept);
-}
-
-Status participationRatio(const TensorView& keys, double* ratio) {
-    const auto bytes = static_cast<std::size_t>(keys.numel()) * dtypeSize(keys.dtype);
-    const DeviceBuffer host(bytes, Device{});
-    copyToContiguous(keys, host.data(), Device{});
-    return cpu::participationRatio(
-        TensorView::contiguous(host.data(), keys.dtype,
-                               {keys.shape[0], keys.shape[1], keys.shape[2]}),
-        ratio);
 }
 
 } // namespace ecokv::kernels::cuda

@@ -38,10 +38,6 @@ Status compactHeads(std::span<const RowsToCompact>, Stream) {
     return Status::CudaNotBuilt;
 }
 
-Status participationRatio(const TensorView&, double*) {
-    return Status::CudaNotBuilt;
-}
-
 CudaReport report() {
     CudaReport report;
     report.problem = "this build has no CUDA kernels";
