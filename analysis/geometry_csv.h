@@ -20,7 +20,8 @@ std::string geometryCsv(const std::string& provenance, const GeometryTable& tabl
 /// layer,kv_head,component,<every spectrum by name>: eigenvalues, largest first.
 std::string spectrumCsv(const std::string& provenance, const GeometryTable& table);
 
-/// layer_a,kv_head_a,layer_b,kv_head_b,distance of every two heads, in the order of the tree.
+/// layer_a,kv_head_a,layer_b,kv_head_b,jaccard_distance of every two heads, in the order of the
+/// tree.
 std::string survivorDistanceCsv(const std::string& provenance, const SurvivorClusters& survivors,
                                 std::int64_t kvHeads);
 

@@ -161,7 +161,8 @@ std::vector<RankedHead> rankedHeads(const GeometryTable& table, const std::strin
 SurvivorClusters clusterSurvivors(const trace::Dimensions& d, const std::vector<std::uint8_t>& kept,
                                   const std::string& policy, std::int64_t layer) {
     if (layer < -1 || layer >= d.layers) {
-        throwUsage(fmt::format("There is no layer {} among {}.", layer, d.layers));
+        throwUsage(fmt::format("There is no layer {} among {}.", layer, d.layers),
+                   fmt::format("Give 0 to {}, or -1 for all layers.", d.layers - 1));
     }
     SurvivorClusters result;
     result.policy = policy;

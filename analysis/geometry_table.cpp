@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "analysis/geometry_table.h"
 
+#include "analysis/trace_values.h"
 #include "base/error.h"
 #include "policy/geometry_metrics.h"
 
@@ -17,9 +18,7 @@ namespace {
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
 std::int64_t integerOf(const trace::Attributes& attributes, const std::string& name) {
-    const auto found = attributes.find(name);
-    const auto* value =
-        found == attributes.end() ? nullptr : std::get_if<std::int64_t>(&found->second);
+    const auto* value = attributeOf<std::int64_t>(attributes, name);
     return value != nullptr ? *value : 0;
 }
 
@@ -128,10 +127,7 @@ private:
             setup.kinds = m_kinds;
         }
         if (m_rotationRecord) {
-            m_rotation.style = m_rotationRecord->interleaved ? kernels::RopeStyle::Interleaved
-                                                             : kernels::RopeStyle::Half;
-            m_rotation.inverseFrequencies = m_rotationRecord->inverseFrequencies.data();
-            m_rotation.positions = m_positions.data();
+            m_rotation = rotationOf(*m_rotationRecord, m_positions);
             setup.rotation = &m_rotation;
         }
         return setup;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "analysis/head_table_of.h"
 
+#include "analysis/trace_values.h"
 #include "base/error.h"
 
 #include <algorithm>
@@ -14,11 +15,9 @@ namespace {
 
 std::string modelName(const trace::TraceReader& reader) {
     const auto model = reader.model();
-    if (model) {
-        const auto name = model->attributes.find("name");
-        if (name != model->attributes.end() && std::holds_alternative<std::string>(name->second)) {
-            return std::get<std::string>(name->second);
-        }
+    const auto* name = model ? attributeOf<std::string>(model->attributes, "name") : nullptr;
+    if (name != nullptr) {
+        return *name;
     }
     throwBadInput(fmt::format("{} does not name its model, so no table can be made of it.",
                               reader.path().string()),
@@ -55,9 +54,10 @@ void add(policy::HeadTable& table, const trace::TraceReader& reader, const std::
         const bool weights = table.kind == policy::HeadTableKind::Weights;
         if (weights ? !(number >= 0) : number != number) {
             const auto heads = static_cast<std::size_t>(table.kvHeads);
-            throwBadInput(fmt::format("{} of layer {} head {} in {} is {}, which is no weight.",
-                                      metric, head / heads, head % heads, reader.path().string(),
-                                      number));
+            throwBadInput(fmt::format("{} of layer {} head {} in {} is {}, which is no {}.", metric,
+                                      head / heads, head % heads, reader.path().string(), number,
+                                      weights ? "weight" : "redundancy"),
+                          "Leave this trace out, or make the table of another metric.");
         }
         table.values[head] += weights ? number : std::clamp(number, 0.0, 1.0);
     }

@@ -31,8 +31,9 @@ struct ReplayRequest {
     bool tokenScores = false;
     /// Predicted error of the attention output; needs values and attends to every key again.
     bool outputError = false;
-    /// Window rows that retained mass and output error are measured on; 0 = the policy's window, as
-    /// in a run. The same number for several policies makes them comparable.
+    /// Window rows that retained mass and output error are measured on; 0 = the policy's own
+    /// (ResolvedPolicy::judgedRows), as in a run. The same number for several policies makes them
+    /// comparable.
     std::int64_t measureRows = 0;
     /// Participation ratio of the key spectra, which /heads of a trace shows.
     bool participation = false;

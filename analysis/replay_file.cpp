@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "analysis/replay_file.h"
 
+#include "analysis/trace_values.h"
 #include "base/error.h"
 #include "policy/policy_settings.h"
 #include "trace/trace_writer.h"
@@ -14,13 +15,6 @@
 namespace ecokv::analysis {
 
 namespace {
-
-std::string textOf(const trace::Attributes& attributes, const std::string& name) {
-    const auto found = attributes.find(name);
-    const auto* text =
-        found == attributes.end() ? nullptr : std::get_if<std::string>(&found->second);
-    return text != nullptr ? *text : std::string();
-}
 
 trace::LayerRecord layerRecord(const ReplayResult& replayed, std::size_t layer, bool hasValues) {
     const policy::LayerScores& scores = *replayed.layers[layer];
@@ -56,8 +50,8 @@ trace::RunRecord runRecord(const trace::TraceReader& source, const ReplayResult&
     record.attributes = {
         {"kind", std::string("replay")},
         {"replayed_from", source.path().filename().string()},
-        {"replayed_from_created", textOf(source.rootAttributes(), "created")},
-        {"replayed_from_producer", textOf(source.rootAttributes(), "producer")},
+        {"replayed_from_created", textAttribute(source.rootAttributes(), "created")},
+        {"replayed_from_producer", textAttribute(source.rootAttributes(), "producer")},
         {"replayed_from_bytes", static_cast<std::int64_t>(error ? 0 : bytes)},
         {"backend", std::string("cpu")},
     };

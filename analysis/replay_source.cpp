@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "analysis/replay_source.h"
 
+#include "analysis/trace_values.h"
 #include "base/error.h"
 #include "policy/policy.h"
 
@@ -15,21 +16,12 @@ namespace {
 
 std::string nameOfModel(const trace::TraceReader& reader) {
     const auto model = reader.model();
-    if (!model || !model->attributes.contains("name")) {
-        return {};
-    }
-    const auto* name = std::get_if<std::string>(&model->attributes.at("name"));
-    return name != nullptr ? *name : std::string();
+    return model ? textAttribute(model->attributes, "name") : std::string();
 }
 
 std::string sourceOfResults(const trace::TraceReader& reader) {
     const auto run = reader.run();
-    if (run && run->attributes.contains("replayed_from")) {
-        if (const auto* name = std::get_if<std::string>(&run->attributes.at("replayed_from"))) {
-            return *name;
-        }
-    }
-    return {};
+    return run ? textAttribute(run->attributes, "replayed_from") : std::string();
 }
 
 bool observesAllRows(const std::string& scorer) {
@@ -93,10 +85,7 @@ void ReplaySource::readPositions() {
 void ReplaySource::readRotation() {
     m_rotationRecord = m_reader->rotation();
     if (m_rotationRecord) {
-        m_rotation.style = m_rotationRecord->interleaved ? kernels::RopeStyle::Interleaved
-                                                         : kernels::RopeStyle::Half;
-        m_rotation.inverseFrequencies = m_rotationRecord->inverseFrequencies.data();
-        m_rotation.positions = m_positions.data();
+        m_rotation = rotationOf(*m_rotationRecord, m_positions);
     }
 }
 
@@ -138,7 +127,8 @@ void ReplaySource::checkCanReplay(const policy::ResolvedPolicy& policy) const {
 void ReplaySource::checkRows(std::int64_t rows) const {
     if (rows > dimensions().window) {
         throwUsage(fmt::format("{} window rows were asked for; {} recorded the last {}.", rows,
-                               m_reader->path().string(), dimensions().window));
+                               m_reader->path().string(), dimensions().window),
+                   "Ask for fewer rows, or record more with ecokv run --record-window.");
     }
 }
 

@@ -2,6 +2,7 @@
 #include "analysis/survival.h"
 
 #include "base/error.h"
+#include "policy/head_geometry.h"
 
 #include <fmt/format.h>
 
@@ -10,8 +11,6 @@
 namespace ecokv::analysis {
 
 namespace {
-
-constexpr std::uint8_t kImage = 2;
 
 /// The rows [begin, end) of kept [layer * kvHeads + kvHead, token] that a query is about.
 struct Scope {
@@ -61,7 +60,8 @@ float shareOf(SurvivalMode mode, std::int64_t keeping, std::int64_t heads) {
 
 void countKinds(const TraceDocument& document, SurvivalResult& result) {
     for (std::size_t token = 0; token < result.share.size(); ++token) {
-        const bool image = document.prompt && document.prompt->tokenKind[token] == kImage;
+        const bool image =
+            document.prompt && document.prompt->tokenKind[token] == policy::kImageKind;
         const bool kept = result.share[token] > 0;
         result.kept += kept ? 1 : 0;
         (image ? result.imageTokens : result.textTokens) += 1;

@@ -3,6 +3,7 @@
 
 #include "analysis/csv_text.h"
 #include "base/error.h"
+#include "policy/head_geometry.h"
 
 #include <fmt/format.h>
 
@@ -17,7 +18,6 @@ namespace ecokv::analysis {
 namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-constexpr std::uint8_t kImage = 2;
 
 template <class T> double meanOf(const std::vector<T>& values) {
     double sum = 0;
@@ -48,7 +48,7 @@ std::vector<bool> imageTokens(const trace::TraceReader& reader) {
     std::vector<bool> isImage(static_cast<std::size_t>(reader.dimensions().tokens), false);
     if (const auto prompt = reader.prompt()) {
         for (std::size_t token = 0; token < isImage.size(); ++token) {
-            isImage[token] = prompt->tokenKind[token] == kImage;
+            isImage[token] = prompt->tokenKind[token] == policy::kImageKind;
         }
     }
     return isImage;

@@ -2,6 +2,7 @@
 #include "analysis/trace_abilities.h"
 
 #include "analysis/replay_source.h"
+#include "analysis/trace_values.h"
 #include "base/error.h"
 
 #include <fmt/format.h>
@@ -11,10 +12,7 @@ namespace ecokv::analysis {
 namespace {
 
 bool isOurs(const trace::TraceReader& reader) {
-    const trace::Attributes root = reader.rootAttributes();
-    const auto schema = root.find("schema");
-    const auto* name = schema == root.end() ? nullptr : std::get_if<std::string>(&schema->second);
-    return name != nullptr && *name == "ecokv-trace";
+    return textAttribute(reader.rootAttributes(), "schema") == "ecokv-trace";
 }
 
 std::string kindOf(const trace::TraceReader& reader, bool ours, bool hasKeys) {

@@ -16,7 +16,7 @@ struct TraceAbility {
 };
 
 struct TraceNature {
-    /// "a run of this program", "the results of a replay", "a foreign trace: ...".
+    /// "a recorded run", "the results of a replay, without tensors", "a foreign trace: ...", ...
     std::string kind;
     std::vector<TraceAbility> abilities;
 };

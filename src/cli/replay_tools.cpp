@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "cli/replay_tools.h"
 
-#include "base/error.h"
+#include "analysis/trace_values.h"
 
 #include <cstdio>
 #include <unistd.h>
@@ -31,9 +31,7 @@ std::unique_ptr<analysis::Replayer> openReplayer(const ReplayInput& input) {
 std::int64_t recordedBudget(const trace::TraceReader& reader) {
     for (const std::string& id : reader.policyIds()) {
         const trace::Attributes attributes = reader.policy(id).attributes;
-        const auto found = attributes.find("budget");
-        const auto* budget =
-            found == attributes.end() ? nullptr : std::get_if<std::int64_t>(&found->second);
+        const auto* budget = analysis::attributeOf<std::int64_t>(attributes, "budget");
         if (budget != nullptr && *budget < reader.dimensions().tokens) {
             return *budget;
         }

@@ -27,21 +27,20 @@ constexpr ChoiceTable<HeadTableKind, 2> kKinds{
     {{"weights", HeadTableKind::Weights}, {"redundancy", HeadTableKind::Redundancy}}};
 
 [[noreturn]] void refuse(const std::string& file, const std::string& why,
-                         const std::string& advice = {}) {
+                         const std::string& advice = "The README describes head tables.") {
     throwBadInput(fmt::format("The head table {} cannot be used: {}.", file, why), advice);
 }
 
 Json parsed(const std::string& file) {
     std::error_code unreadable;
     if (!std::filesystem::is_regular_file(file, unreadable)) {
-        refuse(file, "there is no such file");
+        refuse(file, "there is no such file", "Check the path.");
     }
     std::ifstream stream(file, std::ios::binary);
     const std::string text((std::istreambuf_iterator<char>(stream)), {});
     Json json = Json::parse(text, nullptr, false);
     if (!json.is_object() || json.value("format", Json()) != kFormat) {
-        refuse(file, fmt::format("it is no JSON object with \"format\": \"{}\"", kFormat),
-               "The README describes head tables.");
+        refuse(file, fmt::format("it is no JSON object with \"format\": \"{}\"", kFormat));
     }
     return json;
 }

@@ -78,7 +78,8 @@ template <auto Member> std::string numberText(const PolicyConfig& config) {
 template <auto Member>
 void setText(PolicyConfig& config, std::string_view key, std::string_view value) {
     if (value.empty()) {
-        throwUsage(fmt::format("The policy option '{}' has no value.", key));
+        throwUsage(fmt::format("The policy option '{}' has no value.", key),
+                   fmt::format("Write {}=VALUE.", key));
     }
     config.*Member = value;
 }

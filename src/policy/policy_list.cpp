@@ -37,6 +37,23 @@ void addOnce(std::vector<PolicyConfig>& all, PolicyConfig config) {
     }
 }
 
+/// One policy at every allocator and budget of a grid.
+void addPolicy(std::vector<PolicyConfig>& all, const std::string& text, const PolicyGrid& grid,
+               const PolicyConfig& defaults) {
+    const std::vector<std::int64_t> budgets =
+        grid.budgets.empty() ? std::vector{defaults.budget} : grid.budgets;
+    const std::vector<std::string> allocators =
+        grid.allocators.empty() ? std::vector{defaults.allocator} : grid.allocators;
+    PolicyConfig common = defaults;
+    for (const std::string& allocator : allocators) {
+        common.allocator = allocator;
+        for (const std::int64_t budget : budgets) {
+            common.budget = budget;
+            addOnce(all, parsePolicy(text, common));
+        }
+    }
+}
+
 } // namespace
 
 std::vector<std::string> splitPolicyList(const std::string& list) {
@@ -67,21 +84,10 @@ std::vector<std::string> splitPolicyList(const std::string& list) {
 }
 
 std::vector<PolicyConfig> expandPolicies(const PolicyGrid& grid, const PolicyConfig& defaults) {
-    const std::vector<std::int64_t> budgets =
-        grid.budgets.empty() ? std::vector{defaults.budget} : grid.budgets;
-    const std::vector<std::string> allocators =
-        grid.allocators.empty() ? std::vector{defaults.allocator} : grid.allocators;
     std::vector<PolicyConfig> all;
     for (const std::string& list : grid.lists) {
         for (const std::string& text : splitPolicyList(list)) {
-            for (const std::string& allocator : allocators) {
-                PolicyConfig common = defaults;
-                common.allocator = allocator;
-                for (const std::int64_t budget : budgets) {
-                    common.budget = budget;
-                    addOnce(all, parsePolicy(text, common));
-                }
-            }
+            addPolicy(all, text, grid, defaults);
         }
     }
     return all;
