@@ -5,8 +5,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 namespace ecokv::analysis {
 
 namespace {
@@ -30,14 +28,6 @@ std::string relationCells(const ImportanceRelation& relation) {
         cells += fmt::format(",{},{}", cell(one->spearman), cell(one->mutualInformation));
     }
     return fmt::format("{},{}", cells, cell(relation.rankDisagreement));
-}
-
-const ImportanceRelation* relationOf(const std::vector<ImportanceRelation>& relations,
-                                     std::int64_t layer, std::int64_t kvHead) {
-    const auto found = std::find_if(relations.begin(), relations.end(), [&](const auto& relation) {
-        return relation.layer == layer && relation.kvHead == kvHead;
-    });
-    return found == relations.end() ? nullptr : &*found;
 }
 
 } // namespace

@@ -67,6 +67,14 @@ ImportanceRelation importanceRelation(const HeadScores& scores) {
     return relation;
 }
 
+const ImportanceRelation* relationOf(const std::vector<ImportanceRelation>& relations,
+                                     std::int64_t layer, std::int64_t kvHead) {
+    const auto found = std::find_if(relations.begin(), relations.end(), [&](const auto& relation) {
+        return relation.layer == layer && relation.kvHead == kvHead;
+    });
+    return found == relations.end() ? nullptr : &*found;
+}
+
 std::vector<ImportanceRelation> importanceRelations(const trace::TraceReader& reader) {
     std::vector<ImportanceRelation> relations;
     if (!hasScores(reader)) {

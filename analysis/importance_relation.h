@@ -39,4 +39,8 @@ std::vector<ImportanceRelation> importanceRelations(const trace::TraceReader& re
 /// The same from a replay with tokenScores.
 std::vector<ImportanceRelation> importanceRelations(const ReplayResult& replay);
 
+/// Of one head; null where it has none.
+const ImportanceRelation* relationOf(const std::vector<ImportanceRelation>& relations,
+                                     std::int64_t layer, std::int64_t kvHead);
+
 } // namespace ecokv::analysis

@@ -2,7 +2,6 @@
 #include "cli/comparison_report.h"
 
 #include "analysis/csv_text.h"
-#include "base/error.h"
 #include "cli/run_report.h"
 #include "cli/text_table.h"
 
@@ -12,7 +11,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <fstream>
 #include <functional>
 #include <limits>
 #include <map>
@@ -238,32 +236,6 @@ std::string comparisonCsv(const session::RunResult& result) {
         text += fmt::format("{}\n", fmt::join(csvCells(policy, result.ledger.fullBytes), ","));
     }
     return text;
-}
-
-void checkCsvPath(const std::filesystem::path& path) {
-    std::error_code unreadable; // counts as missing
-    const auto folder = path.parent_path();
-    if (!folder.empty() && !std::filesystem::is_directory(folder, unreadable)) {
-        throwBadInput(fmt::format("The folder {} for the table does not exist.", folder.string()),
-                      "Make it first, or name another file.");
-    }
-    if (std::filesystem::is_directory(path, unreadable)) {
-        throwBadInput(fmt::format("{} is a folder.", path.string()), "Name a file.");
-    }
-    if (path.extension() != ".csv") {
-        throwUsage(fmt::format("The table's file is called \"{}\".", path.string()),
-                   "Name a file that ends in .csv, so that nothing else is replaced.");
-    }
-}
-
-void writeCsv(const std::filesystem::path& path, const std::string& text) {
-    std::ofstream file(path, std::ios::binary);
-    file << text;
-    file.close();
-    if (!file) {
-        throwBadInput(fmt::format("The table could not be written to {}.", path.string()),
-                      "Check the free space and the permissions.");
-    }
 }
 
 } // namespace ecokv::cli

@@ -6,7 +6,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include <filesystem>
 #include <string>
 
 namespace ecokv::cli {
@@ -19,9 +18,5 @@ nlohmann::json comparisonJson(const session::RunResult& result);
 
 /// A header line and one line per policy, RFC 4180.
 std::string comparisonCsv(const session::RunResult& result);
-
-/// Refused before the run: what --csv must not replace. Throws Error.
-void checkCsvPath(const std::filesystem::path& path);
-void writeCsv(const std::filesystem::path& path, const std::string& text);
 
 } // namespace ecokv::cli

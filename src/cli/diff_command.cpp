@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "analysis/policy_diff.h"
 #include "cli/commands.h"
-#include "cli/comparison_report.h"
+#include "cli/csv_file.h"
 #include "cli/diff_sides.h"
+#include "cli/json_text.h"
 #include "cli/signal_cancel.h"
 #include "cli/text_table.h"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -39,10 +38,6 @@ struct DiffCommand {
     bool json = false;
 };
 
-Json number(double value) {
-    return std::isfinite(value) ? Json(value) : Json(nullptr);
-}
-
 const char* kindOf(const Prompt& prompt, std::int64_t token) {
     constexpr std::array<const char*, 3> kNames{"text", "special", "image"};
     return prompt ? kNames[prompt->tokenKind[static_cast<std::size_t>(token)]] : "";
@@ -69,8 +64,8 @@ std::string diffJson(const analysis::PolicyDiff& diff, const Prompt& prompt,
                      const std::vector<std::string>& notes) {
     Json json{{"a", diff.nameA},
               {"b", diff.nameB},
-              {"mean_jaccard", number(diff.jaccard)},
-              {"mean_spearman", number(diff.spearman)},
+              {"mean_jaccard", jsonNumber(diff.jaccard)},
+              {"mean_spearman", jsonNumber(diff.spearman)},
               {"heads", Json::array()},
               {"tokens", Json::array()},
               {"notes", notes}};
@@ -80,8 +75,8 @@ std::string diffJson(const analysis::PolicyDiff& diff, const Prompt& prompt,
                                  {"kept_a", head.keptA},
                                  {"kept_b", head.keptB},
                                  {"both", head.both},
-                                 {"jaccard", number(head.jaccard)},
-                                 {"spearman", number(head.spearman)},
+                                 {"jaccard", jsonNumber(head.jaccard)},
+                                 {"spearman", jsonNumber(head.spearman)},
                                  {"only_a", tokensJson(prompt, head.onlyA)},
                                  {"only_b", tokensJson(prompt, head.onlyB)}});
     }
@@ -91,11 +86,7 @@ std::string diffJson(const analysis::PolicyDiff& diff, const Prompt& prompt,
         entry["heads_only_b"] = token.headsOnlyB;
         json["tokens"].push_back(std::move(entry));
     }
-    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
-std::string cell(double value) {
-    return std::isfinite(value) ? fmt::format("{:.3f}", value) : std::string("-");
+    return jsonText(json);
 }
 
 /// The word, or where in its picture an image token lies.
@@ -140,9 +131,11 @@ void printDiff(const analysis::PolicyDiff& diff, const Prompt& prompt) {
     for (const analysis::HeadDiff& head : diff.heads) {
         table.addRow({fmt::format("{}", head.layer), fmt::format("{}", head.kvHead),
                       fmt::format("{}", head.keptA), fmt::format("{}", head.keptB),
-                      fmt::format("{}", head.both), cell(head.jaccard), cell(head.spearman), ""});
+                      fmt::format("{}", head.both), numberCell(head.jaccard),
+                      numberCell(head.spearman), ""});
     }
-    table.addRow({"all", "mean", "", "", "", cell(diff.jaccard), cell(diff.spearman), ""});
+    table.addRow(
+        {"all", "mean", "", "", "", numberCell(diff.jaccard), numberCell(diff.spearman), ""});
     fmt::print("{}", table.text());
     printTokens(diff, prompt, true);
     printTokens(diff, prompt, false);

@@ -3,7 +3,7 @@
 #include "analysis/trace_document.h"
 #include "base/error.h"
 #include "cli/commands.h"
-#include "cli/comparison_report.h"
+#include "cli/csv_file.h"
 #include "cli/geometry_report.h"
 #include "cli/signal_cancel.h"
 

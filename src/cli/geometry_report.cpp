@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "cli/geometry_report.h"
 
+#include "cli/json_text.h"
 #include "cli/text_table.h"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
-
-#include <cmath>
 
 namespace ecokv::cli {
 
@@ -36,20 +34,6 @@ constexpr Column kColumns[] = {
     {"dims text", "participation_ratio_text", 1, true},
 };
 
-std::string number(double value, int digits) {
-    return std::isfinite(value) ? fmt::format("{:.{}f}", value, digits) : "-";
-}
-
-const ImportanceRelation* relationOf(const GeometryReport& report, std::int64_t layer,
-                                     std::int64_t kvHead) {
-    for (const ImportanceRelation& relation : report.relations) {
-        if (relation.layer == layer && relation.kvHead == kvHead) {
-            return &relation;
-        }
-    }
-    return nullptr;
-}
-
 std::vector<Column> columnsOf(const GeometryReport& report) {
     std::vector<Column> columns;
     for (const Column& column : kColumns) {
@@ -65,47 +49,44 @@ std::vector<std::string> rowOf(const GeometryReport& report, const std::vector<C
     std::vector<std::string> cells{fmt::format("{}", layer), fmt::format("{}", kvHead)};
     for (const Column& column : columns) {
         const auto value = static_cast<double>(report.table.value(column.metric, layer, kvHead));
-        cells.push_back(number(value, column.digits));
+        cells.push_back(numberCell(value, column.digits));
     }
     if (!report.relations.empty()) {
-        const ImportanceRelation* relation = relationOf(report, layer, kvHead);
-        cells.push_back(relation ? number(relation->composite.spearman, 2) : "-");
-        cells.push_back(relation ? number(relation->rankDisagreement, 2) : "-");
+        const ImportanceRelation* relation = analysis::relationOf(report.relations, layer, kvHead);
+        cells.push_back(relation ? numberCell(relation->composite.spearman, 2) : "-");
+        cells.push_back(relation ? numberCell(relation->rankDisagreement, 2) : "-");
     }
     return cells;
 }
 
-Json numberJson(double value) {
-    return std::isfinite(value) ? Json(value) : Json();
-}
-
 Json relationJson(const ImportanceRelation& relation) {
     const auto one = [](const analysis::Relation& r) {
-        return Json{{"spearman", numberJson(r.spearman)},
-                    {"mutual_information", numberJson(r.mutualInformation)}};
+        return Json{{"spearman", jsonNumber(r.spearman)},
+                    {"mutual_information", jsonNumber(r.mutualInformation)}};
     };
     return {{"candidates", relation.candidates},
             {"cosine", one(relation.cosine)},
             {"euclid", one(relation.euclid)},
             {"composite", one(relation.composite)},
-            {"rank_disagreement", numberJson(relation.rankDisagreement)}};
+            {"rank_disagreement", jsonNumber(relation.rankDisagreement)}};
 }
 
 Json headJson(const GeometryReport& report, std::int64_t layer, std::int64_t kvHead) {
     const analysis::GeometryTable& table = report.table;
     Json json{{"layer", layer}, {"kv_head", kvHead}, {"metrics", Json::object()}};
     for (const auto& [name, values] : table.metrics) {
-        json["metrics"][name] = numberJson(table.value(name, layer, kvHead));
+        json["metrics"][name] = jsonNumber(table.value(name, layer, kvHead));
     }
     for (const auto& [name, values] : table.spectra) {
         const auto first = (layer * table.kvHeads + kvHead) * table.dim;
         Json spectrum = Json::array();
         for (std::int64_t i = first; i < first + table.dim; ++i) {
-            spectrum.push_back(numberJson(values[static_cast<std::size_t>(i)]));
+            spectrum.push_back(jsonNumber(values[static_cast<std::size_t>(i)]));
         }
         json[name] = std::move(spectrum);
     }
-    if (const ImportanceRelation* relation = relationOf(report, layer, kvHead)) {
+    if (const ImportanceRelation* relation =
+            analysis::relationOf(report.relations, layer, kvHead)) {
         json["importance"] = relationJson(*relation);
     }
     return json;
@@ -181,7 +162,7 @@ std::string geometryJson(const GeometryReport& report) {
     if (report.survivors) {
         json["clusters"] = clustersJson(*report.survivors);
     }
-    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+    return jsonText(json);
 }
 
 } // namespace ecokv::cli

@@ -2,6 +2,7 @@
 #include "analysis/trace_abilities.h"
 #include "base/error.h"
 #include "cli/commands.h"
+#include "cli/json_text.h"
 #include "cli/run_report.h"
 #include "cli/text_table.h"
 #include "session/engine.h"
@@ -10,7 +11,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <filesystem>
@@ -233,7 +233,7 @@ void describeCache(const InfoOptions& options) {
                         {"prompt", record.promptText},
                         {"model", attributesJson(record.model)},
                         {"policy", attributesJson(record.policy)}};
-        fmt::print("{}\n", json.dump(-1, ' ', false, Json::error_handler_t::replace));
+        fmt::print("{}\n", jsonText(json));
         return;
     }
     fmt::print("Saved cache {}\n  {} layers, {} query heads, {} KV heads, {} dims as {}\n"
@@ -290,7 +290,7 @@ void infoCommand(const InfoOptions& options) {
     }
     const trace::TraceReader reader(options.path);
     if (options.json) {
-        fmt::print("{}\n", traceJson(reader).dump(-1, ' ', false, Json::error_handler_t::replace));
+        fmt::print("{}\n", jsonText(traceJson(reader)));
     } else {
         printTrace(reader);
     }

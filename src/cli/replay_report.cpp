@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "cli/replay_report.h"
 
+#include "cli/json_text.h"
 #include "cli/text_table.h"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -31,15 +31,6 @@ template <class T> double meanOf(std::span<const T> values) {
 template <class T>
 std::span<const T> layerOf(const std::vector<T>& values, std::size_t layer, std::size_t heads) {
     return values.empty() ? std::span<const T>() : std::span(values).subspan(layer * heads, heads);
-}
-
-std::string cell(double value) {
-    return std::isnan(value) ? std::string("-") : fmt::format("{:.3f}", value);
-}
-
-/// JSON has no NaN.
-Json number(double value) {
-    return std::isfinite(value) ? Json(value) : Json(nullptr);
 }
 
 std::string titleOf(const trace::TraceReader& reader, const analysis::ReplayResult& replayed) {
@@ -85,15 +76,16 @@ Json headsJson(const analysis::ReplayResult& replayed) {
             Json entry{{"layer", layer},
                        {"kv_head", head},
                        {"kept", replayed.budgetPerHead[index]},
-                       {"redundancy", number(scores.redundancy[head])},
-                       {"redundancy_cosine", number(scores.redundancyCosine[head])},
-                       {"redundancy_euclid", number(scores.redundancyEuclid[head])},
-                       {"anisotropy", number(scores.anisotropy[head])},
-                       {"mean_key_norm", number(scores.meanKeyNorm[head])},
-                       {"retained_mass", number(replayed.retainedMass[index])},
+                       {"redundancy", jsonNumber(scores.redundancy[head])},
+                       {"redundancy_cosine", jsonNumber(scores.redundancyCosine[head])},
+                       {"redundancy_euclid", jsonNumber(scores.redundancyEuclid[head])},
+                       {"anisotropy", jsonNumber(scores.anisotropy[head])},
+                       {"mean_key_norm", jsonNumber(scores.meanKeyNorm[head])},
+                       {"retained_mass", jsonNumber(replayed.retainedMass[index])},
                        {"kept_tokens", replayed.plans[layer].keptRows[head]}};
-            entry["output_error"] =
-                replayed.outputError.empty() ? Json(nullptr) : number(replayed.outputError[index]);
+            entry["output_error"] = replayed.outputError.empty()
+                                        ? Json(nullptr)
+                                        : jsonNumber(replayed.outputError[index]);
             heads.push_back(std::move(entry));
         }
     }
@@ -147,15 +139,16 @@ std::string replayText(const trace::TraceReader& reader, const analysis::ReplayR
         redundancy.insert(redundancy.end(), own.begin(), own.end());
         table.addRow({fmt::format("{}", layer),
                       fmt::format("{:.1f}", meanOf(layerOf(replayed.budgetPerHead, layer, heads))),
-                      cell(meanOf(std::span<const float>(own))),
-                      cell(meanOf(layerOf(replayed.retainedMass, layer, heads))),
-                      cell(meanOf(layerOf(replayed.outputError, layer, heads))), ""});
+                      numberCell(meanOf(std::span<const float>(own))),
+                      numberCell(meanOf(layerOf(replayed.retainedMass, layer, heads))),
+                      numberCell(meanOf(layerOf(replayed.outputError, layer, heads))), ""});
     }
     const double kept = meanOf(std::span<const std::int32_t>(replayed.budgetPerHead));
     const double mass = meanOf(std::span<const float>(replayed.retainedMass));
     const double error = meanOf(std::span<const float>(replayed.outputError));
     table.addRow({"all", fmt::format("{:.1f}", kept),
-                  cell(meanOf(std::span<const float>(redundancy))), cell(mass), cell(error), ""});
+                  numberCell(meanOf(std::span<const float>(redundancy))), numberCell(mass),
+                  numberCell(error), ""});
     text += fmt::format("\n{}\n", table.text());
     text += fmt::format("Keeps {:.1f} of {} tokens per KV head ({:.1f} %), which hold {:.1f} % of "
                         "the attention of the last {} rows",
@@ -169,21 +162,22 @@ std::string replayText(const trace::TraceReader& reader, const analysis::ReplayR
 
 std::string replayJson(const trace::TraceReader& reader, const analysis::ReplayResult& replayed,
                        const Reproduction& reproduction) {
-    Json json{{"trace", reader.path().string()},
-              {"policy", settingsJson(policy::settingsOf(replayed.policy))},
-              {"tokens", replayed.policy.tokens},
-              {"mean_kept", meanOf(std::span<const std::int32_t>(replayed.budgetPerHead))},
-              {"mean_retained_mass", number(meanOf(std::span<const float>(replayed.retainedMass)))},
-              {"mean_output_error", number(meanOf(std::span<const float>(replayed.outputError)))},
-              {"heads", headsJson(replayed)},
-              {"notes", replayed.notes},
-              {"reproduces", nullptr}};
+    Json json{
+        {"trace", reader.path().string()},
+        {"policy", settingsJson(policy::settingsOf(replayed.policy))},
+        {"tokens", replayed.policy.tokens},
+        {"mean_kept", meanOf(std::span<const std::int32_t>(replayed.budgetPerHead))},
+        {"mean_retained_mass", jsonNumber(meanOf(std::span<const float>(replayed.retainedMass)))},
+        {"mean_output_error", jsonNumber(meanOf(std::span<const float>(replayed.outputError)))},
+        {"heads", headsJson(replayed)},
+        {"notes", replayed.notes},
+        {"reproduces", nullptr}};
     if (!reproduction.policyId.empty()) {
         json["reproduces"] = {{"policy_id", reproduction.policyId},
                               {"heads", reproduction.heads},
                               {"heads_equal", reproduction.headsEqual}};
     }
-    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+    return jsonText(json);
 }
 
 } // namespace ecokv::cli

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "cli/comparison_report.h"
+#include "cli/csv_file.h"
 #include "cli/listener_log_sink.h"
 #include "cli/policy_options.h"
 #include "cli/run_report.h"

@@ -2,7 +2,8 @@
 #include "analysis/sweep.h"
 #include "base/error.h"
 #include "cli/commands.h"
-#include "cli/comparison_report.h"
+#include "cli/csv_file.h"
+#include "cli/json_text.h"
 #include "cli/policy_options.h"
 #include "cli/replay_tools.h"
 #include "cli/run_report.h"
@@ -10,9 +11,7 @@
 #include "cli/text_table.h"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
-#include <cmath>
 #include <filesystem>
 #include <memory>
 
@@ -69,10 +68,6 @@ void addSweepOptions(CLI::App& sweep, SweepCommand& o) {
     sweep.footer(kExamples);
 }
 
-Json number(double value) {
-    return std::isfinite(value) ? Json(value) : Json(nullptr);
-}
-
 Json rowJson(const analysis::SweepRow& row) {
     Json json{{"policy", row.config.scorer},
               {"allocator", row.config.allocator},
@@ -86,15 +81,15 @@ Json rowJson(const analysis::SweepRow& row) {
                  {"recent", row.policy.recent},
                  {"sink", row.policy.sink},
                  {"rows", row.rows},
-                 {"kept_per_head", number(row.keptPerHead)},
-                 {"kept_bytes", number(row.keptBytes)},
-                 {"retained_mass", number(row.retainedMass)},
-                 {"retained_mass_min", number(row.worstMass)},
-                 {"output_error", number(row.outputError)},
-                 {"output_error_max", number(row.worstError)},
-                 {"image_share", number(row.imageShare)},
-                 {"text_share", number(row.textShare)},
-                 {"redundancy", number(row.redundancy)},
+                 {"kept_per_head", jsonNumber(row.keptPerHead)},
+                 {"kept_bytes", jsonNumber(row.keptBytes)},
+                 {"retained_mass", jsonNumber(row.retainedMass)},
+                 {"retained_mass_min", jsonNumber(row.worstMass)},
+                 {"output_error", jsonNumber(row.outputError)},
+                 {"output_error_max", jsonNumber(row.worstError)},
+                 {"image_share", jsonNumber(row.imageShare)},
+                 {"text_share", jsonNumber(row.textShare)},
+                 {"redundancy", jsonNumber(row.redundancy)},
                  {"note", row.policy.note}});
     return json;
 }
@@ -107,11 +102,7 @@ std::string sweepJson(const trace::TraceReader& reader,
     for (const analysis::SweepRow& row : rows) {
         json["rows"].push_back(rowJson(row));
     }
-    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
-std::string cell(double value) {
-    return std::isfinite(value) ? fmt::format("{:.3f}", value) : std::string("-");
+    return jsonText(json);
 }
 
 void printTable(const std::vector<analysis::SweepRow>& rows) {
@@ -129,8 +120,8 @@ void printTable(const std::vector<analysis::SweepRow>& rows) {
             continue;
         }
         table.addRow({name, budget, fmt::format("{:.1f}", row.keptPerHead), byteText(row.keptBytes),
-                      cell(row.retainedMass), cell(row.outputError), cell(row.imageShare),
-                      cell(row.textShare), row.policy.note});
+                      numberCell(row.retainedMass), numberCell(row.outputError),
+                      numberCell(row.imageShare), numberCell(row.textShare), row.policy.note});
     }
     fmt::print("{}", table.text());
 }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace ecokv::cli {
 
@@ -14,6 +15,10 @@ bool continues(char byte) {
 }
 
 } // namespace
+
+std::string numberCell(double value, int digits) {
+    return std::isfinite(value) ? fmt::format("{:.{}f}", value, digits) : std::string("-");
+}
 
 std::size_t characters(const std::string& text) {
     return static_cast<std::size_t>(

@@ -22,6 +22,9 @@ private:
     std::vector<std::vector<std::string>> m_rows;
 };
 
+/// A number with so many decimals; "-" for what is not finite.
+std::string numberCell(double value, int digits = 3);
+
 /// Characters of UTF-8 text.
 std::size_t characters(const std::string& text);
 
