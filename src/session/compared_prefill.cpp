@@ -2,9 +2,9 @@
 #include "session/compared_prefill.h"
 
 #include "base/stop_watch.h"
-#include "policy/host_tensor.h"
 #include "policy/measurement.h"
 #include "policy/retention.h"
+#include "session/layer_input.h"
 #include "session/trace_records.h"
 
 #include <algorithm>
@@ -69,23 +69,9 @@ std::int64_t ComparedPrefill::windowRows(LayerId) const {
 }
 
 void ComparedPrefill::layerPrefilled(const model::LayerTensors& tensors) {
-    const policy::HostTensor keys(tensors.keys), values(tensors.values),
-        queries(tensors.windowQueries);
-    const kernels::Rotation rotation{m_setup.rope.style, m_setup.rope.inverseFrequencies.data(),
-                                     tensors.positions.data(), 1.0F};
-    const policy::LayerInput input{.layer = tensors.layer,
-                                   .keys = tensors.keys,
-                                   .values = tensors.values,
-                                   .windowQueries = tensors.windowQueries,
-                                   .positions = tensors.positions,
-                                   .windowPositions = tensors.windowPositions,
-                                   .rotation = m_setup.rope.inverseFrequencies.empty() ? nullptr
-                                                                                       : &rotation};
-    policy::LayerInput onHost = input;
-    onHost.keys = keys.view();
-    onHost.values = values.view();
-    onHost.windowQueries = queries.view();
-    SharedParts shared(input, m_setup.backend);
+    const PrefilledLayer layer(tensors, m_setup.rope);
+    const HostLayer onHost(layer.input());
+    SharedParts shared(layer.input(), m_setup.backend);
     for (std::size_t i = 0; i < m_setup.variants->size(); ++i) {
         m_setup.cancel.throwIfCancelled("The prefill");
         Variant& variant = (*m_setup.variants)[i];
@@ -102,10 +88,10 @@ void ComparedPrefill::layerPrefilled(const model::LayerTensors& tensors) {
         m_scoringSeconds += watch.seconds();
         collect(scores.notes);
         if (recorded) {
-            record(onHost, scores);
+            record(onHost.input(), scores);
         }
     }
-    predictErrors(onHost);
+    predictErrors(onHost.input());
 }
 
 void ComparedPrefill::keep(Variant& variant, const policy::LayerScores& scores) {

@@ -2,9 +2,8 @@
 #include "session/layer_pipeline.h"
 
 #include "base/stop_watch.h"
-#include "policy/host_tensor.h"
-#include "policy/measured_parts.h"
 #include "policy/retention.h"
+#include "session/layer_input.h"
 #include "session/trace_records.h"
 
 #include <algorithm>
@@ -38,11 +37,6 @@ bool LayerPipeline::scoringNeeded() const {
     return m_setup.trace != nullptr || m_setup.policy.compresses;
 }
 
-kernels::Rotation LayerPipeline::rotationOf(const policy::LayerInput& input) const {
-    return {m_setup.rope.style, m_setup.rope.inverseFrequencies.data(), input.positions.data(),
-            1.0F};
-}
-
 void LayerPipeline::layerPrefilled(const model::LayerTensors& tensors) {
     m_setup.cancel.throwIfCancelled("The prefill");
     const auto kvHeads = static_cast<std::int32_t>(tensors.keys.shape[0]);
@@ -54,30 +48,16 @@ void LayerPipeline::layerPrefilled(const model::LayerTensors& tensors) {
     }
     if (scoringNeeded()) {
         const StopWatch watch;
-        policy::LayerInput input{.layer = tensors.layer,
-                                 .keys = tensors.keys,
-                                 .values = tensors.values,
-                                 .windowQueries = tensors.windowQueries,
-                                 .positions = tensors.positions,
-                                 .windowPositions = tensors.windowPositions};
-        const kernels::Rotation rotation = rotationOf(input);
-        input.rotation = m_setup.rope.inverseFrequencies.empty() ? nullptr : &rotation;
+        const PrefilledLayer layer(tensors, m_setup.rope);
         const policy::LayerScores scores =
-            policy::scoreLayer(input, m_setup.policy, m_setup.backend);
+            policy::scoreLayer(layer.input(), m_setup.policy, m_setup.backend);
         if (m_setup.policy.compresses) {
             plan = policy::planLayer(scores, m_setup.policy);
         }
         m_scoringSeconds += watch.seconds();
         m_notes.insert(m_notes.end(), scores.notes.begin(), scores.notes.end());
         if (m_setup.trace != nullptr) {
-            const policy::HostTensor keys(input.keys);
-            const policy::HostTensor values(input.values);
-            const policy::HostTensor queries(input.windowQueries);
-            policy::LayerInput onHost = input;
-            onHost.keys = keys.view();
-            onHost.values = values.view();
-            onHost.windowQueries = queries.view();
-            measureAndRecord(onHost, scores, plan);
+            measureAndRecord(HostLayer(layer.input()).input(), scores, plan);
         }
     }
     remember(plan);

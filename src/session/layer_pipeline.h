@@ -48,7 +48,6 @@ public:
 
 private:
     bool scoringNeeded() const;
-    kernels::Rotation rotationOf(const policy::LayerInput& input) const;
     void remember(const cache::LayerPlan& plan);
     void measureAndRecord(const policy::LayerInput& input, const policy::LayerScores& scores,
                           const cache::LayerPlan& plan);
