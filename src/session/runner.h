@@ -20,6 +20,9 @@
 
 namespace ecokv::session {
 
+/// Group under /policies of the one policy of a run that compares nothing.
+inline constexpr const char* kRunPolicyId = "0";
+
 class Runner {
 public:
     Runner(model::Model& model, const RunConfig& config, RunListener& listener,
