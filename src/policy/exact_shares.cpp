@@ -9,7 +9,8 @@ namespace ecokv::policy {
 
 namespace {
 
-/// A share this close below a whole number is that number: sums of products leave such dust.
+/// A share this close below a whole number is that number, and remainders this close are equal:
+/// sums of products leave such dust.
 constexpr double kDust = 1e-9;
 /// A head of weight 0 stays last in line without ever blocking the exact sum.
 constexpr double kLeastWeight = 1e-12;
@@ -20,11 +21,11 @@ constexpr int kHalvings = 200;
 std::vector<std::int64_t> roundExactly(std::span<const double> shares,
                                        std::span<const ShareLimits> limits, std::int64_t total) {
     std::vector<std::int64_t> whole(shares.size());
-    std::vector<double> remainder(shares.size());
+    std::vector<double> remainder(shares.size()); // in units of kDust
     for (std::size_t i = 0; i < shares.size(); ++i) {
         const double down = std::floor(shares[i] + kDust);
         whole[i] = std::clamp(static_cast<std::int64_t>(down), limits[i].low, limits[i].high);
-        remainder[i] = shares[i] - static_cast<double>(whole[i]);
+        remainder[i] = std::round((shares[i] - static_cast<double>(whole[i])) / kDust);
         total -= whole[i];
     }
     std::vector<std::size_t> order(shares.size());

@@ -39,7 +39,10 @@ Docs scoreDocs() {
     const std::vector<std::string> head{"layer", "kv_head"};
     const std::vector<std::string> token{"layer", "kv_head", "token"};
     return {
-        {"heads/redundancy", {"Redundancy r, 0 = keys all differ, 1 = all alike", "", head}},
+        {"heads/redundancy",
+         {"Redundancy r = beta r_cos + (1 - beta) r_euc, or as given; 0 = keys all differ, 1 = all "
+          "alike. mixkv weighs by redundancy_cosine unless r was given",
+          "", head}},
         {"heads/redundancy_cosine", {"Mean cosine similarity of two different keys", "", head}},
         {"heads/redundancy_euclid",
          {"1 - mean squared distance of two keys / (2 mean squared norm)", "", head}},
@@ -53,7 +56,7 @@ Docs scoreDocs() {
         {"scores/importance", {"Attention of the observation window, pooled", "", token}},
         {"scores/diversity_cosine", {"Angle from the mean key, scaled to 0..1", "", token}},
         {"scores/diversity_euclid", {"Distance from the mean key, scaled to 0..1", "", token}},
-        {"scores/diversity", {"Composite diversity", "", token}},
+        {"scores/diversity", {"Composite diversity, alpha cosine + (1 - alpha) Euclid", "", token}},
         {"scores/score", {"What the policy ranks by; NaN = always kept", "", token}},
         {"scores/key_norm", {"Length of the key", "", token}},
         {"scores/value_norm", {"Length of the value", "", token}},

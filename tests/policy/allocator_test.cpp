@@ -119,6 +119,13 @@ TEST(Adaptive, sharesOfAHeadsRoundToTheExactTotal) {
     EXPECT_EQ(adaptive(stepScores({40, 75, 8}, 100), 41, 0), (Budgets{40, 68, 15}));
 }
 
+// 12 + 0.2 x 36 + 0.8 raw = 61.6, 19.2, 41.6, 69.6: two tokens are missing from 192 and three heads
+// have an equal claim, so the earlier two get them. In doubles the .6 of head 3 is the largest.
+TEST(Adaptive, equalRemaindersGoToTheEarlierHeads) {
+    EXPECT_EQ(adaptive(stepScores({53, 0, 28, 63}, 257), 48, 12), (Budgets{62, 19, 42, 69}));
+    EXPECT_EQ(adaptive(stepScores({16, 26, 3, 51}, 253), 40, 16), (Budgets{34, 42, 23, 61}));
+}
+
 // The protected 9 are not shared: 9 + 0.2 x 32 + 0.8 raw with raw 96 and 0.
 TEST(Adaptive, protectedTokensAreNotShared) {
     EXPECT_EQ(adaptive(stepScores({64, 0}, 64), 41, 9), (Budgets{67, 15})); // 66.6, 15.4
@@ -285,6 +292,7 @@ TEST(ExactShares, missingTokensGoToTheLargestRemaindersAndTiesToTheEarlier) {
     const std::vector<ShareLimits> free(3, {0, 100});
     EXPECT_EQ(roundExactly(std::vector{1.5, 1.5, 1.0}, free, 4), (Budgets{2, 1, 1}));
     EXPECT_EQ(roundExactly(std::vector{1.1, 1.8, 1.1}, free, 4), (Budgets{1, 2, 1}));
+    EXPECT_EQ(roundExactly(std::vector{1.5, 1.5 + 1e-12, 1.0}, free, 4), (Budgets{2, 1, 1}));
     // Limits first: the second head may not have more than 1.
     const std::vector<ShareLimits> limited = {{0, 100}, {0, 1}, {0, 100}};
     EXPECT_EQ(roundExactly(std::vector{1.1, 1.8, 1.1}, limited, 4), (Budgets{2, 1, 1}));

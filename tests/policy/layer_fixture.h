@@ -6,6 +6,7 @@
 #include "policy/policy.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <random>
 #include <vector>
@@ -43,7 +44,16 @@ public:
         return layer;
     }
 
+    /// From now on the keys count as rotated, which geometry=pre undoes. `dim` must be even.
+    void rotate() {
+        for (int pair = 0; pair < m_size.dim / 2; ++pair) {
+            m_frequencies.push_back(std::pow(100.0F, -2.0F * static_cast<float>(pair) /
+                                                         static_cast<float>(m_size.dim)));
+        }
+    }
+
     LayerInput input() {
+        m_rotation = {kernels::RopeStyle::Half, m_frequencies.data(), m_positions.data(), 1.0F};
         return {
             .layer = LayerId{m_layer},
             .keys = view(keys, m_size.kvHeads, m_size.tokens),
@@ -51,6 +61,7 @@ public:
             .windowQueries = view(queries, m_size.kvHeads * m_size.group, m_size.rows),
             .positions = m_positions,
             .windowPositions = m_windowPositions,
+            .rotation = m_frequencies.empty() ? nullptr : &m_rotation,
         };
     }
 
@@ -65,6 +76,8 @@ private:
     LayerSize m_size;
     int m_layer;
     std::vector<std::int64_t> m_positions, m_windowPositions;
+    std::vector<float> m_frequencies; ///< [dim / 2]
+    kernels::Rotation m_rotation;
 };
 
 struct Outcome {

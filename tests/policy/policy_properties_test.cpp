@@ -59,6 +59,9 @@ struct Sample {
     Layer layer(std::int32_t index) const {
         Layer made = Layer::random(size, seed + static_cast<std::uint32_t>(index),
                                    content == Content::Redundant ? 20.0F : 0.3F, index);
+        if (config.geometry == Geometry::Pre) {
+            made.rotate();
+        }
         for (auto* numbers : {&made.keys, &made.values, &made.queries}) {
             std::ranges::transform(*numbers, numbers->begin(), [this](float x) {
                 switch (content) {
@@ -117,6 +120,15 @@ Sample drawSample(const std::string& scorer, const std::string& allocator) {
         *rc::gen::inRange<std::int64_t>(0, sample.config.budget - sample.config.sink + 1);
     sample.config.pool = *rc::gen::element(1, 3, 5, 31);
     sample.config.alpha = *rc::gen::element(0.0, 0.3, 0.5, 1.0);
+    sample.config.beta = *rc::gen::element(0.0, 0.5, 1.0);
+    sample.config.valueNorm = *rc::gen::arbitrary<bool>();
+    if (sample.size.dim % 2 == 0) { // only such keys can have been rotated
+        sample.config.geometry = *rc::gen::element(Geometry::Post, Geometry::Pre);
+    }
+    if (*rc::gen::arbitrary<bool>()) {
+        sample.config.redundancy = {RedundancySource::Constant, *rc::gen::element(0.0, 0.4, 1.0),
+                                    ""};
+    }
     sample.config.lambda = *rc::gen::element(0.0, 0.1, 1.0);
     sample.config.floor = *rc::gen::element(0.0, 0.2, 1.0);
     sample.config.pyramidBeta = *rc::gen::element(1.0, 3.0, 20.0);

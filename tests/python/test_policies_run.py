@@ -9,6 +9,7 @@ import h5py
 import numpy as np
 import pytest
 from conftest import DEMO_DOCUMENTS, DEMO_MODEL, run_ecokv, run_program
+from tiny_llava import PLAIN, make_checkpoint
 
 BUDGET = 36
 
@@ -36,6 +37,21 @@ def test_chunks_and_replays_keep_the_same_tokens(tmp_path: Path, demo_documents:
             np.testing.assert_allclose(c[f"policies/0/{name}"][...], a[f"policies/0/{name}"][...], atol=1e-5)
         # Keys of a chunked prefill differ by rounding, so a tie at the border may fall the other way.
         assert (b["policies/0/kept"][...] != kept).sum() <= 0.002 * kept.size
+
+
+@pytest.mark.parametrize("allocator", ["uniform", "pyramid", "adaptive"])
+def test_a_model_of_one_layer_keeps_the_average(tmp_path: Path, allocator: str) -> None:
+    """F005: nothing is divided by the number of steps between layers, of which there are none."""
+    make_checkpoint(tmp_path / "model", PLAIN | {"text": PLAIN["text"] | {"num_hidden_layers": 1}})
+    result = run_ecokv("run", "--model", tmp_path / "model", "--prompt", "x" * 60, "--policy", "ecokv", "--budget", 16,
+                       "--allocator", allocator, "--max-new-tokens", 3)
+    kept = np.array(result["ledger"]["kept_tokens"])
+    assert kept.shape == (1, 4) and kept.sum() == 4 * 16 and result["compressed"]
+    assert allocator == "adaptive" or (kept == 16).all()
+    tiny = run_ecokv("run", "--model", tmp_path / "model", "--prompt", "x", "--policy", "knorm", "--ratio", 0.96,
+                     "--allocator", allocator, "--max-new-tokens", 3)
+    assert tiny["prompt_tokens"] == 10 and (np.array(tiny["ledger"]["kept_tokens"]) == 1).all()
+    assert np.isfinite(tiny["logprob"]).all()
 
 
 def test_what_a_trace_lacks_is_said_without_advice_that_cannot_help(tmp_path: Path,

@@ -254,14 +254,14 @@ def test_without_a_decode_budget_the_record_shows_the_growth(tmp_path: Path) -> 
 
 def test_evicted_template_tokens_are_named() -> None:
     """F033: a chat prompt of 12 tokens, 6 kept."""
-    result = run_ecokv("run", "--model", DEMO_MODEL, "--prompt", "abc?", "--policy", "streaming", "--window", 4, "--recent", 6, "--budget", 6,
+    result = run_ecokv("run", "--model", DEMO_MODEL, "--prompt", "ab?", "--policy", "streaming", "--window", 4, "--recent", 6, "--budget", 6,
                        "--max-new-tokens", 2)
-    assert result["prompt_tokens"] == 13
+    assert result["prompt_tokens"] == 12
     note = next(n for n in result["notes"] if "chat template" in n)
     for token in ('"<s>" at 0 (24 of 24 heads)', '"\\n" at 1', '"Q" at 2', '":" at 3', '" " at 4'):
         assert token in note, note
     assert '"a"' not in note and "--sink" in note
-    kept = run_ecokv("run", "--model", DEMO_MODEL, "--prompt", "abc?", "--policy", "streaming", "--window", 4, "--recent", 6, "--sink", 5,
+    kept = run_ecokv("run", "--model", DEMO_MODEL, "--prompt", "ab?", "--policy", "streaming", "--window", 4, "--recent", 6, "--sink", 5,
                      "--budget", 11, "--max-new-tokens", 2)
     assert not any("chat template" in n for n in kept["notes"])
 

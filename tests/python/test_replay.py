@@ -20,7 +20,7 @@ from scipy.stats import spearmanr
 
 LAYERS, KV_HEADS = 6, 4
 POLICIES = ["ecokv", "ecokv:geometry=pre", "ecokv:vnorm=on,sink=4", "mixkv:window=16", "snapkv:window=16", "streaming",
-            "random:seed=3", "knorm", "vnorm", "keydiff", "manifoldkv", "tova", "rkv:window=16"]
+            "random:seed=3", "knorm", "vnorm", "keydiff", "manifoldkv", "tova", "h2o", "rkv:window=16", "full"]
 
 
 def record(path: Path, policy: str, *more: object) -> Path:
@@ -45,9 +45,9 @@ def recorded_sets(path: Path, policy: str = "0") -> list[list[int]]:
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-@pytest.mark.parametrize("allocator", ["uniform", "pyramid", "adaptive"])
-def test_replay_of_a_run_gives_its_survivors(tmp_path: Path, policy: str, allocator: str) -> None:
-    dtype = "bf16" if allocator == "pyramid" else "f32"
+@pytest.mark.parametrize(("allocator", "dtype"), [("uniform", "f32"), ("uniform", "bf16"), ("pyramid", "bf16"),
+                                                  ("adaptive", "f32"), ("adaptive", "bf16")])
+def test_replay_of_a_run_gives_its_survivors(tmp_path: Path, policy: str, allocator: str, dtype: str) -> None:
     path = record(tmp_path / "a.ecokv.h5", policy, "--budget", 40, "--allocator", allocator, "--dtype", dtype)
     replayed = run_ecokv("replay", path)
     assert kept_sets(replayed) == recorded_sets(path)

@@ -90,6 +90,30 @@ TEST(Engine, aRunAfterAnotherEqualsTheSameRunInAFreshEngine) {
     EXPECT_EQ(after.ledger.keptTokens, fresh.ledger.keptTokens);
 }
 
+// F009 with its numbers: 40 tokens, then 200. The second prompt is compressed as if it were alone.
+TEST(Engine, theSecondPromptOfASessionIsCompressedToo) {
+    const auto promptOf = [](std::size_t tokens) {
+        RunConfig config = demoRun("one-line.png", "", 24);
+        config.images.clear();
+        config.applyTemplate = false;
+        config.prompt = "<s>" + std::string(tokens - 1, 'x'); // bytes are tokens
+        for (std::size_t i = 4; i < config.prompt.size(); i += 7) {
+            config.prompt[i] = static_cast<char>('a' + i % 26);
+        }
+        return config;
+    };
+    const auto engine = loadEngine();
+    const RunResult first = run(*engine, promptOf(40));
+    const RunResult after = run(*engine, promptOf(200));
+    const RunResult alone = run(*loadEngine(), promptOf(200));
+    EXPECT_EQ(first.promptTokens, 40);
+    EXPECT_EQ(after.promptTokens, 200);
+    EXPECT_TRUE(after.compressed);
+    EXPECT_EQ(after.ledger.keptTokens, std::vector(6, std::vector<std::int64_t>(4, 24)));
+    EXPECT_EQ(after.ledger.keptTokens, alone.ledger.keptTokens);
+    EXPECT_EQ(after.answer.logprob, alone.answer.logprob);
+}
+
 /// F035: prompts are never batched, so a longer neighbour cannot pad into a prompt. What is left to
 /// check is that it leaves nothing behind in the engine, kept tokens and probabilities included.
 TEST(Engine, aPromptAfterALongerOneEqualsThePromptAlone) {
