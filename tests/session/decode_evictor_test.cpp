@@ -9,6 +9,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+#include <numeric>
 #include <string>
 #include <tuple>
 
@@ -173,6 +177,72 @@ TEST(DecodeEvictor, theBestCandidatesByTheWindowsAttentionStay) {
             wanted.push_back(kPrompt - 1);
             std::ranges::sort(wanted);
             EXPECT_EQ(positionsOf(run.cache, layer, head), wanted) << layer << " " << head;
+        }
+    }
+}
+
+/// Survivors of one eviction by keydiff on keys whose rotation is undone, by hand: the `keep` of
+/// `positions` whose un-rotated keys are least like the mean direction; the last one always stays.
+std::vector<std::int64_t> leastAlikeUnrotated(const std::vector<std::int64_t>& positions, int layer,
+                                              int head, const std::vector<float>& frequencies,
+                                              std::size_t keep) {
+    constexpr std::size_t kPairs = ToyModel::kDim / 2;
+    std::vector<std::array<double, ToyModel::kDim>> unit;
+    std::array<double, ToyModel::kDim> mean{};
+    for (auto position = positions.begin(); position != positions.end() - 1; ++position) {
+        const auto rows = ToyModel::rows(layer, ToyModel::kKvHeads, *position, 1, 0.1);
+        const float* key = rows.data() + static_cast<std::ptrdiff_t>(head) * ToyModel::kDim;
+        std::array<double, ToyModel::kDim>& u = unit.emplace_back();
+        double square = 0;
+        for (std::size_t i = 0; i < kPairs; ++i) {
+            const double angle = static_cast<double>(*position) * frequencies[i];
+            u[i] = key[i] * std::cos(angle) + key[i + kPairs] * std::sin(angle);
+            u[i + kPairs] = key[i + kPairs] * std::cos(angle) - key[i] * std::sin(angle);
+            square += u[i] * u[i] + u[i + kPairs] * u[i + kPairs];
+        }
+        for (std::size_t i = 0; i < u.size(); ++i) {
+            u[i] /= std::sqrt(square);
+            mean[i] += u[i];
+        }
+    }
+    std::vector<double> alike;
+    for (const auto& u : unit) {
+        alike.push_back(std::inner_product(u.begin(), u.end(), mean.begin(), 0.0));
+    }
+    std::vector<std::size_t> order(unit.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::stable_sort(order, std::less<>(), [&](std::size_t i) { return alike[i]; });
+    std::vector<std::int64_t> kept{positions.back()};
+    for (std::size_t i = 0; i + 1 < keep; ++i) {
+        kept.push_back(positions[order[i]]);
+    }
+    std::ranges::sort(kept);
+    return kept;
+}
+
+// Two evictions: the second one finds gaps, so that rows and true positions differ.
+TEST(DecodeEvictor, unrotatedGeometryGoesByTruePositionsOfEveryHead) {
+    const std::vector<float> frequencies{1.0F, 0.3F, 0.1F, 0.03F};
+    for (const char* allocator : {"uniform", "adaptive"}) {
+        DecodeEvictionSetup setup = setupOf("keydiff", allocator, 8, 4);
+        setup.policy.geometry = policy::Geometry::Pre;
+        setup.policy.recent = 2; // one of them is the token that comes
+        setup.policy.floor = 1;  // adaptive shares nothing: the numbers stay those of uniform
+        setup.rope.style = kernels::RopeStyle::Half;
+        setup.rope.inverseFrequencies = frequencies;
+        DecodeEvictor evictor(setup);
+        const Generated run = generate(&evictor, 30, 5);
+        for (int layer = 0; layer < ToyModel::kLayers; ++layer) {
+            for (int head = 0; head < ToyModel::kKvHeads; ++head) {
+                std::vector<std::int64_t> held(30);
+                std::iota(held.begin(), held.end(), 0);
+                held = leastAlikeUnrotated(held, layer, head, frequencies, 7);
+                for (std::int64_t position = 30; position < 34; ++position) {
+                    held.push_back(position);
+                }
+                held = leastAlikeUnrotated(held, layer, head, frequencies, 7);
+                EXPECT_EQ(positionsOf(run.cache, layer, head), held) << layer << " " << head;
+            }
         }
     }
 }
