@@ -73,7 +73,8 @@ private:
         std::vector<float> mass, error, participation;
     };
 
-    LayerResult replayLayer(std::int64_t layer, const policy::ResolvedPolicy& policy,
+    /// By the policy and the rows of `wanted`.
+    LayerResult replayLayer(std::int64_t layer, const ReplayResult& wanted,
                             const ReplayRequest& request);
     /// Of one layer [plan][kvHead].
     std::vector<std::vector<float>> errorsOf(std::int64_t layer,
@@ -86,15 +87,13 @@ private:
 };
 
 Replayer::Impl::LayerResult Replayer::Impl::replayLayer(std::int64_t layer,
-                                                        const policy::ResolvedPolicy& policy,
+                                                        const ReplayResult& wanted,
                                                         const ReplayRequest& request) {
+    const policy::ResolvedPolicy& policy = wanted.policy;
+    const std::int64_t rows = wanted.rows;
     LayerResult result;
     result.scores = m_measured.scores(layer, policy, request.tokenScores);
     result.plan = policy::planLayer(*result.scores, policy);
-    const std::int64_t rows =
-        request.measureRows > 0
-            ? request.measureRows
-            : std::min(policy.judgedRows(), m_measured.source().dimensions().window);
     result.mass = massOf(result.plan, *m_measured.window(layer, rows), policy.tokens);
     if (request.outputError) {
         const policy::MeasuredPlan measured{&result.plan, rows};
@@ -160,6 +159,8 @@ ReplayResult Replayer::Impl::replay(const ReplayRequest& request, const Progress
     result.policy = policy::resolve(request.policy, d.tokens, m_measured.source().shape());
     m_measured.source().checkCanReplay(result.policy);
     m_measured.source().checkRows(request.measureRows);
+    result.rows = request.measureRows > 0 ? request.measureRows
+                                          : std::min(result.policy.judgedRows(), d.window);
     if (request.outputError) {
         checkHasValues();
     }
@@ -167,7 +168,7 @@ ReplayResult Replayer::Impl::replay(const ReplayRequest& request, const Progress
     std::vector<LayerResult> layers(static_cast<std::size_t>(d.layers));
     LayerProgress report("Replaying", d.layers, progress);
     forEachLayer(d.layers, cancel, kWhat, [&](std::int64_t layer) {
-        layers[static_cast<std::size_t>(layer)] = replayLayer(layer, result.policy, request);
+        layers[static_cast<std::size_t>(layer)] = replayLayer(layer, result, request);
         report.layerDone();
     });
     assemble(std::move(layers), result);

@@ -45,10 +45,11 @@ struct ReplayResult {
     std::vector<std::shared_ptr<const policy::LayerScores>> layers;
     std::vector<cache::LayerPlan> plans;     ///< [layer] survivors by row, ascending
     std::vector<std::int32_t> budgetPerHead; ///< [layer, kvHead] tokens kept
-    std::vector<float> retainedMass;         ///< [layer, kvHead] share of the window's attention
-    std::vector<float> outputError;          ///< [layer, kvHead], empty unless asked for
-    std::vector<float> participationRatio;   ///< [layer, kvHead], empty unless asked for
-    DType storedDType = DType::F32;          ///< of the recorded keys
+    std::int64_t rows = 0;                 ///< last window rows that mass and error are measured on
+    std::vector<float> retainedMass;       ///< [layer, kvHead] share of the attention of `rows`
+    std::vector<float> outputError;        ///< [layer, kvHead], empty unless asked for
+    std::vector<float> participationRatio; ///< [layer, kvHead], empty unless asked for
+    DType storedDType = DType::F32;        ///< of the recorded keys
     std::vector<std::string> notes;
 
     std::vector<std::uint8_t> kept() const; ///< [layer, kvHead, token] 1 = survives

@@ -151,10 +151,10 @@ std::string replayText(const trace::TraceReader& reader, const analysis::ReplayR
                   numberCell(error), ""});
     text += fmt::format("\n{}\n", table.text());
     text += fmt::format("Keeps {:.1f} of {} tokens per KV head ({:.1f} %), which hold {:.1f} % of "
-                        "the attention of the last {} rows",
+                        "the attention of the last {} row(s)",
                         kept, replayed.policy.tokens,
                         100 * kept / static_cast<double>(replayed.policy.tokens), 100 * mass,
-                        replayed.policy.window);
+                        replayed.rows);
     text += std::isnan(error) ? std::string(".\n")
                               : fmt::format("; their output is off by {:.1f} %.\n", 100 * error);
     return text + reproductionText(reproduction);

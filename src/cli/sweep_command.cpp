@@ -105,6 +105,14 @@ std::string sweepJson(const trace::TraceReader& reader,
     return jsonText(json);
 }
 
+/// Tokens per KV head; a ratio was resolved to them, unless it was refused.
+std::string budgetCell(const analysis::SweepRow& row) {
+    if (row.config.ratio) {
+        return row.refusal.empty() ? fmt::format("{}", row.policy.budget) : std::string("-");
+    }
+    return row.config.budget > 0 ? fmt::format("{}", row.config.budget) : std::string("all");
+}
+
 void printTable(const std::vector<analysis::SweepRow>& rows) {
     TextTable table(1);
     table.addRow({"policy", "budget", "kept/head", "bytes", "mass kept", "output error",
@@ -113,15 +121,14 @@ void printTable(const std::vector<analysis::SweepRow>& rows) {
         policy::PolicyConfig named = row.config;
         named.budget = 0; // has a column
         const std::string name = policy::policyText(named);
-        const std::string budget =
-            row.config.budget > 0 ? fmt::format("{}", row.config.budget) : std::string("all");
         if (!row.refusal.empty()) {
-            table.addRow({name, budget, "", "", "", "", "", "", row.refusal});
+            table.addRow({name, budgetCell(row), "", "", "", "", "", "", row.refusal});
             continue;
         }
-        table.addRow({name, budget, fmt::format("{:.1f}", row.keptPerHead), byteText(row.keptBytes),
-                      numberCell(row.retainedMass), numberCell(row.outputError),
-                      numberCell(row.imageShare), numberCell(row.textShare), row.policy.note});
+        table.addRow({name, budgetCell(row), fmt::format("{:.1f}", row.keptPerHead),
+                      byteText(row.keptBytes), numberCell(row.retainedMass),
+                      numberCell(row.outputError), numberCell(row.imageShare),
+                      numberCell(row.textShare), row.policy.note});
     }
     fmt::print("{}", table.text());
 }

@@ -102,6 +102,15 @@ def test_the_table_says_it_in_words(trace: Path) -> None:
     assert "The same 24 survivor sets as recorded (policy 0)." in done.stdout
 
 
+def test_tables_name_the_rows_and_budgets_that_were_used(trace: Path) -> None:
+    """tova observes one row and is judged on 8; a ratio is shown as the tokens it comes to."""
+    replayed = run_program("ecokv", "replay", trace, "--policy", "tova", "--budget", 48)
+    assert "of the attention of the last 8 row(s)" in replayed.stdout, replayed.stderr
+    sweep = run_program("ecokv", "sweep", trace, "--policies", "ecokv,full", "--ratio", 0.9)
+    budgets = {line.split()[0]: line.split()[1] for line in sweep.stdout.splitlines()[1:]}
+    assert budgets == {"ecokv:ratio=0.9": "26", "full": "all"}  # floor(269 * 0.1)
+
+
 def test_the_new_file_holds_what_a_run_would_have_written(trace: Path, tmp_path: Path) -> None:
     live = record(tmp_path / "live.ecokv.h5", "mixkv:window=16", "--budget", 64)
     out = tmp_path / "replay.ecokv.h5"
