@@ -7,6 +7,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
@@ -34,6 +35,23 @@ policy::HeadTableKind kindOf(const ExportTable& options) {
     return redundancy ? policy::HeadTableKind::Redundancy : policy::HeadTableKind::Weights;
 }
 
+/// A table may replace an older one, never a picture, a model file or anything else.
+void checkTablePath(const std::filesystem::path& path) {
+    std::error_code error;
+    if (!std::filesystem::exists(path, error)) {
+        return;
+    }
+    std::ifstream file(path, std::ios::binary);
+    std::string head(256, '\0');
+    file.read(head.data(), std::ssize(head));
+    const std::streamsize count = file.gcount();
+    if (count > 0 && head.find("\"ecokv-head-table\"") == std::string::npos) {
+        throwBadInput(
+            fmt::format("{} exists and is not a head table; it is left as it is.", path.string()),
+            "Name a new file that ends in .json.");
+    }
+}
+
 void exportTable(const ExportTable& options) {
     std::vector<std::shared_ptr<const trace::TraceReader>> readers;
     for (const auto& path : options.traces) {
@@ -44,6 +62,7 @@ void exportTable(const ExportTable& options) {
                        "Write the table to another file.");
         }
     }
+    checkTablePath(options.out);
     const policy::HeadTable table = analysis::headTableOf(readers, options.metric, kindOf(options));
     std::ofstream file(options.out, std::ios::binary | std::ios::trunc);
     file << policy::headTableJson(table);

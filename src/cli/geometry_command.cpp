@@ -99,6 +99,13 @@ private:
 };
 
 void checkOptions(const GeometryOptions& options) {
+    const auto isTwice = [](const std::filesystem::path& a, const std::filesystem::path& b) {
+        return !a.empty() && a == b;
+    };
+    if (isTwice(options.csv, options.spectrumCsv) || isTwice(options.csv, options.survivorsCsv) ||
+        isTwice(options.spectrumCsv, options.survivorsCsv)) {
+        throwUsage("Two of the tables were given the same file.", "Name a file for each.");
+    }
     for (const auto* path : {&options.csv, &options.spectrumCsv, &options.survivorsCsv}) {
         if (!path->empty()) {
             checkCsvPath(*path);

@@ -5,12 +5,11 @@
 #include "session/decode_evictor.h"
 #include "session/runner.h"
 #include "trace/cache_file.h"
+#include "trace/write_target.h"
 
 #include <fmt/format.h>
 
-#include <array>
-#include <fstream>
-#include <string_view>
+#include <filesystem>
 
 namespace ecokv::session {
 
@@ -18,30 +17,37 @@ namespace {
 
 /// Longer than any prompt: what is impossible here is impossible for every prompt.
 constexpr std::int64_t kAnyPrompt = std::int64_t{1} << 40;
+/// Longer than any answer; sizes in bytes stay far below 64 bits.
+constexpr std::int64_t kMostTokens = 1'000'000'000;
 
-bool isTraceOrEmpty(const std::filesystem::path& file) {
-    constexpr std::string_view kSignature = "\x89HDF\r\n\x1a\n";
-    std::array<char, kSignature.size()> head{};
-    std::ifstream stream(file, std::ios::binary);
-    stream.read(head.data(), head.size());
-    const auto count = static_cast<std::size_t>(stream.gcount());
-    return count == 0 || std::string_view(head.data(), count) == kSignature;
-}
-
-/// A trace or a saved cache may replace an older one, never a picture, a model file or anything
-/// else.
-void checkOutputPath(const std::filesystem::path& trace, const char* what) {
-    const auto folder = trace.parent_path();
+/// Refused before a model is loaded rather than after the prefill.
+void checkOutputFolder(const std::filesystem::path& file, const char* what) {
+    const auto folder = file.parent_path();
     std::error_code unreadable; // counts as missing
     if (!folder.empty() && !std::filesystem::is_directory(folder, unreadable)) {
         throwBadInput(
             fmt::format("The folder {} for the {} does not exist.", folder.string(), what),
             "Make it first, or name another file.");
     }
-    if (std::filesystem::is_regular_file(trace, unreadable) && !isTraceOrEmpty(trace)) {
-        throwBadInput(
-            fmt::format("{} exists and is not a {}; it is left as it is.", trace.string(), what),
-            "Name a new file that ends in .h5.");
+}
+
+void checkOutputs(const RunConfig& config) {
+    if (!config.trace.empty()) {
+        checkOutputFolder(config.trace, "trace");
+        trace::checkedTraceTarget(config.trace);
+    }
+    if (config.saveCache.empty()) {
+        return;
+    }
+    checkOutputFolder(config.saveCache, "saved cache");
+    const auto cache = trace::checkedCacheTarget(config.saveCache);
+    std::error_code error;
+    if (!config.trace.empty() &&
+        std::filesystem::weakly_canonical(cache, error) ==
+            std::filesystem::weakly_canonical(trace::checkedTraceTarget(config.trace), error)) {
+        throwUsage(
+            fmt::format("{} cannot be both the trace and the saved cache.", config.trace.string()),
+            "Name two files.");
     }
 }
 
@@ -58,22 +64,17 @@ void checkPicture(const std::filesystem::path& image) {
 }
 
 void checkSavedCaches(const RunConfig& config) {
-    checkOutputPath(config.saveCache, "saved cache");
-    if (!config.saveCache.empty() && config.saveCache == config.trace) {
-        throwUsage(
-            fmt::format("{} cannot be both the trace and the saved cache.", config.trace.string()),
-            "Name two files.");
-    }
     if (config.loadCache.empty()) {
         return;
     }
     if (config.asks.empty()) {
         throwUsage("A saved cache was given, but no question.", "Add --ask \"...\".");
     }
-    if (!config.images.empty() || !config.prompt.empty() || config.policy.budget > 0) {
+    if (!config.images.empty() || !config.prompt.empty() || config.policy.budget > 0 ||
+        config.policy.ratio) {
         throwUsage("A saved cache holds the pictures and the prompt, compressed already; none "
                    "can be given beside it, nor a budget.",
-                   "Leave --image, --prompt and --budget out, or --load-cache.");
+                   "Leave --image, --prompt, --budget and --ratio out, or --load-cache.");
     }
     if (!config.trace.empty() || config.compareFull || !config.saveCache.empty()) {
         throwUsage("A saved cache holds only what the eviction kept: it gives no trace, no full "
@@ -84,11 +85,14 @@ void checkSavedCaches(const RunConfig& config) {
 }
 
 void checkDecode(const RunConfig& config) {
-    if (config.decodeBudget < 0 || config.decodeEvery < 1) {
+    const bool isPossible = config.decodeBudget >= 0 && config.decodeBudget <= kMostTokens &&
+                            config.decodeEvery >= 1 && config.decodeEvery <= kMostTokens;
+    if (!isPossible) {
         throwUsage(fmt::format("A decode budget of {} tokens every {} tokens was asked for.",
                                config.decodeBudget, config.decodeEvery),
-                   "Give --decode-budget at least 1 (0 = the cache grows) and --decode-every at "
-                   "least 1.");
+                   fmt::format("Give --decode-budget at least 1 (0 = the cache grows) and "
+                               "--decode-every at least 1, both at most {}.",
+                               kMostTokens));
     }
     if (config.decodeBudget > 0) {
         resolveDecode(decodeSetup(config));
@@ -114,9 +118,9 @@ void checkRunConfig(const RunConfig& config) {
     if (config.model.empty()) {
         throwUsage("No model folder was given.", "Name a Hugging Face folder.");
     }
-    if (config.maxNewTokens < 1) {
+    if (config.maxNewTokens < 1 || config.maxNewTokens > kMostTokens) {
         throwUsage(fmt::format("{} new tokens were asked for.", config.maxNewTokens),
-                   "Ask for at least 1.");
+                   fmt::format("Ask for at least 1 and at most {}.", kMostTokens));
     }
     if (config.policy.budget < 0) {
         throwUsage(fmt::format("The budget is {} tokens.", config.policy.budget),
@@ -143,7 +147,7 @@ void checkRunConfig(const RunConfig& config) {
     } else {
         checkComparison(config);
     }
-    checkOutputPath(config.trace, "trace");
+    checkOutputs(config);
     checkSavedCaches(config);
     checkDecode(config);
     for (const auto& image : config.images) {

@@ -162,7 +162,7 @@ std::int64_t CacheLayer::rows() const {
 
 void writeCacheFile(const fs::path& path, const CacheRecord& record,
                     const std::function<CacheLayer(std::int64_t)>& layer) {
-    PartFile part(checkedTarget(path));
+    PartFile part(checkedCacheTarget(path));
     const LibraryLock lock;
     writeRecord(part.id(), record);
     for (std::int64_t index = 0; index < record.layers; ++index) {

@@ -36,7 +36,7 @@ std::uint64_t tensorBytes(const WriterOptions& options, std::int64_t heads, std:
 WriterOptions checkedOptions(WriterOptions options) {
     checkDimensions(options);
     const std::string name = options.path.string(); // as the user knows it
-    options.path = checkedTarget(options.path);
+    options.path = checkedTraceTarget(options.path);
     if (isShown(options.path)) {
         throwBadInput(fmt::format("{} is open here.", name),
                       "Choose another name, or close it first.");

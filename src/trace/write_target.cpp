@@ -2,12 +2,19 @@
 #include "trace/write_target.h"
 
 #include "base/error.h"
+#include "trace/cache_layout.h"
+#include "trace/hdf5/attributes.h"
+#include "trace/open_files.h"
+#include "trace/trace_layout.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
+#include <fstream>
+#include <string_view>
 #include <system_error>
 
 namespace ecokv::trace {
@@ -60,6 +67,33 @@ void checkFolder(const fs::path& path, const fs::path& folder) {
     }
 }
 
+/// The first bytes of a file, at most eight.
+std::string signatureOf(const fs::path& path) {
+    std::array<char, 8> head{};
+    std::ifstream stream(path, std::ios::binary);
+    stream.read(head.data(), head.size());
+    return {head.data(), static_cast<std::size_t>(stream.gcount())};
+}
+
+/// Nothing yet, an empty file, one of that kind, or the remains of an HDF5 file that nobody can
+/// open.
+bool mayBeReplaced(const fs::path& real, const TargetKind& kind) {
+    std::error_code error;
+    if (!fs::exists(real, error) || fs::file_size(real, error) == 0) {
+        return true;
+    }
+    if (signatureOf(real) != std::string_view("\x89HDF\r\n\x1a\n")) {
+        return false;
+    }
+    try {
+        const ReadableFile opened = openForReading(real);
+        const LibraryLock lock;
+        return readText(opened.file.get(), "schema") == kind.schema;
+    } catch (const Error&) {
+        return true;
+    }
+}
+
 } // namespace
 
 std::string obstacleName(fs::file_type type) {
@@ -83,7 +117,7 @@ std::string obstacleName(fs::file_type type) {
     }
 }
 
-fs::path checkedTarget(const fs::path& path) {
+fs::path checkedTarget(const fs::path& path, const TargetKind& kind) {
     // Asked of the name as given: what lies behind /proc/self/fd/1 has no path to follow.
     std::error_code error;
     const fs::file_type type = fs::status(path, error).type();
@@ -101,7 +135,20 @@ fs::path checkedTarget(const fs::path& path) {
         throwUnwritable(path, fmt::format("{}, needed meanwhile, is {}", part.string(), obstacle),
                         "Remove it, or give another file name ending in .ecokv.h5.");
     }
+    if (!mayBeReplaced(real, kind)) {
+        throwBadInput(fmt::format("{} exists and is not a {}; it is left as it is.", path.string(),
+                                  kind.name),
+                      "Name a new file that ends in .h5.");
+    }
     return real;
+}
+
+fs::path checkedTraceTarget(const fs::path& path) {
+    return checkedTarget(path, {"trace", kSchemaName});
+}
+
+fs::path checkedCacheTarget(const fs::path& path) {
+    return checkedTarget(path, {"saved cache", kCacheSchemaName});
 }
 
 } // namespace ecokv::trace

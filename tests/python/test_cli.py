@@ -294,6 +294,42 @@ def test_a_trace_never_replaces_an_input(victim: str, tmp_path: Path, demo_docum
     assert path.read_bytes() == b"precious"
 
 
+def test_no_command_replaces_what_it_did_not_write(tmp_path: Path, demo_documents: list[dict[str, Any]]) -> None:
+    """replay --out and export-table --out once replaced weights and pictures."""
+    trace = tmp_path / "t.ecokv.h5"
+    run_ecokv(*run_arguments(demo_documents, "--budget", 48, "--trace", trace))
+    cache = tmp_path / "c.cache.h5"
+    picture = first_question(demo_documents)[0]
+    page = ["run", "--model", DEMO_MODEL, "--image", picture, "--budget", 48]
+    run_ecokv(*page, "--save-cache", cache)
+    mine = tmp_path / "mine.h5"
+    with h5py.File(mine, "w") as file:
+        file["tensors/keys"] = np.zeros((1, 1, 4, 2), np.float32)
+    weights = tmp_path / "model.safetensors"
+    weights.write_bytes(b"precious")
+    for victim in (cache, mine, weights):
+        before = victim.read_bytes()
+        for command in (["replay", trace, "--budget", 24, "--out", victim],
+                        ["export-table", trace, "--out", victim],
+                        run_arguments(demo_documents, "--budget", 48, "--trace", victim)):
+            done = run_program("ecokv", *command)
+            assert done.returncode == 3 and "left as it is" in done.stderr, done.stderr
+            assert victim.read_bytes() == before
+    before = trace.read_bytes()
+    done = run_program("ecokv", *page, "--ask", "a", "--save-cache", trace)
+    assert done.returncode == 3 and "not a saved cache" in done.stderr
+    both = tmp_path / "both.csv"
+    done = run_program("ecokv", *run_arguments(demo_documents, "--compare", "snapkv", "--budgets", 16, "--csv", both, "--trace", both))
+    assert done.returncode == 2 and "both the trace and the table" in done.stderr and not both.exists()
+    done = run_program("ecokv", "geometry", trace, "--csv", both, "--spectrum-csv", both)
+    assert done.returncode == 2 and "same file" in done.stderr and not both.exists()
+    table = tmp_path / "table.json"
+    for _ in range(2):  # its own kind may be replaced
+        assert run_program("ecokv", "export-table", trace, "--out", table).returncode == 0
+        assert run_program("ecokv", "replay", trace, "--budget", 24, "--out", tmp_path / "r.ecokv.h5").returncode == 0
+    assert trace.read_bytes() == before
+
+
 def test_text_that_is_not_utf8_is_recorded_readably(tmp_path: Path) -> None:
     """Readers decode /prompt/text strictly; no byte of the prompt may be lost either."""
     path = tmp_path / "t.ecokv.h5"

@@ -8,6 +8,7 @@
 #include "trace/trace_reader.h"
 
 #include <gtest/gtest.h>
+#include <hdf5.h>
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -121,11 +122,44 @@ TEST(WriteTarget, refusesWhereThePartNameIsTaken) {
     EXPECT_TRUE(fs::is_symlink(part));
 }
 
+TEST(WriteTarget, replacesOnlyItsOwnKind) { // whatever command writes: run, replay --out, ...
+    const test::TemporaryFolder folder;
+    const auto refuses = [&](const fs::path& path, const TargetKind& kind) {
+        try {
+            checkedTarget(path, kind);
+        } catch (const Error& error) {
+            EXPECT_EQ(error.kind(), ErrorKind::BadInput);
+            EXPECT_EQ(error.message(), path.string() + " exists and is not a " + kind.name +
+                                           "; it is left as it is.");
+            return true;
+        }
+        return false;
+    };
+    const TargetKind trace{"trace", "ecokv-trace"}, cache{"saved cache", "ecokv-cache"};
+    const fs::path weights = folder / "model.safetensors";
+    std::ofstream(weights) << "weights";
+    EXPECT_TRUE(refuses(weights, trace));
+    EXPECT_TRUE(refuses(weights, cache));
+    const fs::path run = test::writeSampleTrace(folder / "a.ecokv.h5");
+    EXPECT_FALSE(refuses(run, trace));
+    EXPECT_TRUE(refuses(run, cache));
+    const fs::path mine = folder / "mine.h5"; // as another program wrote it
+    H5Fclose(H5Fcreate(mine.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT));
+    EXPECT_TRUE(refuses(mine, trace));
+    const fs::path empty = folder / "empty.h5", fresh = folder / "new.h5";
+    std::ofstream{empty};
+    EXPECT_FALSE(refuses(empty, trace));
+    EXPECT_FALSE(refuses(fresh, cache));
+    fs::resize_file(run, fs::file_size(run) / 2); // nobody can open it any more
+    EXPECT_FALSE(refuses(run, trace));
+    EXPECT_EQ(fs::file_size(weights), 7U);
+}
+
 TEST(WriteTarget, replacesTheFileBehindALinkAndKeepsTheLink) {
     const test::TemporaryFolder folder;
     fs::create_directory(folder / "disk");
     const fs::path real = folder / "disk/real.ecokv.h5";
-    std::ofstream(real) << "an earlier trace";
+    test::writeSampleTrace(real);
     fs::create_symlink("disk/real.ecokv.h5", folder / "link");
     fs::create_symlink(folder / "link", folder / "a.ecokv.h5"); // absolute, to a relative one
     TraceWriter writer(test::sampleWriterOptions(folder / "a.ecokv.h5"));

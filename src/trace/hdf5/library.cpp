@@ -19,6 +19,9 @@ std::recursive_mutex& libraryMutex() {
 
 // H5get_libversion is the one call that does not abort the process when versions differ.
 void initialiseLibrary() {
+    // Handles close everything. At exit HDF5 would try once more to write files that could not be
+    // closed on a full disk, and crash. Has to be the first call of all.
+    H5dont_atexit();
     unsigned majorVersion = 0, minorVersion = 0, release = 0;
     H5get_libversion(&majorVersion, &minorVersion, &release);
     const auto loaded = fmt::format("{}.{}.{}", majorVersion, minorVersion, release);
