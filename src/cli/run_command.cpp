@@ -5,6 +5,7 @@
 #include "cli/comparison_report.h"
 #include "cli/csv_file.h"
 #include "cli/listener_log_sink.h"
+#include "cli/load_cache_options.h"
 #include "cli/policy_options.h"
 #include "cli/run_report.h"
 #include "cli/signal_cancel.h"
@@ -140,6 +141,12 @@ void finishComparison(const CLI::App& run, const RunOptions& o, session::RunConf
     }
     if (run.count("--csv") > 0) {
         checkCsvPath(o.csv);
+        std::error_code error;
+        if (!config.trace.empty() && std::filesystem::weakly_canonical(o.csv, error) ==
+                                         std::filesystem::weakly_canonical(config.trace, error)) {
+            throwUsage(fmt::format("{} cannot be both the trace and the table.", o.csv.string()),
+                       "Name two files.");
+        }
     }
     config.compare = policy::expandPolicies(o.compare, policySettings(run, o.policy));
     config.policy.scorer = "full";
@@ -165,6 +172,13 @@ session::RunConfig finishConfig(const CLI::App& run, const RunOptions& o) {
             throwUsage(fmt::format("{} was given an empty file name.", option),
                        fmt::format("Name a file, or leave {} out.", option));
         }
+    }
+    if (!config.loadCache.empty() && config.compare.empty()) {
+        adoptSavedContext(run, config);
+    }
+    if (run.count("--decode-every") > 0 && run.count("--decode-budget") == 0) {
+        throwUsage("--decode-every goes with --decode-budget.",
+                   "Add --decode-budget N, the tokens per KV head to come back to.");
     }
     const bool isContext =
         !config.asks.empty() || !config.saveCache.empty() || !config.loadCache.empty();
