@@ -39,6 +39,35 @@ def test_chunks_and_replays_keep_the_same_tokens(tmp_path: Path, demo_documents:
         assert (b["policies/0/kept"][...] != kept).sum() <= 0.002 * kept.size
 
 
+@pytest.mark.oracle
+@pytest.mark.parametrize("policy", ["keydiff", "manifoldkv", "ecokv", "mixkv:window=8"])
+def test_a_run_with_unrotated_geometry_follows_numpy(tmp_path: Path, demo_documents: list[dict[str, Any]], policy: str) -> None:
+    """The demo's rotation (theta 10000, halves) undone by position: scores or diversities of the live run, and its survivors."""
+    path = tmp_path / "pre.ecokv.h5"
+    run_ecokv(*run_arguments(demo_documents, "--policy", policy, "--geometry", "pre", "--budget", BUDGET, "--dtype", "f32",
+                             "--trace", path))
+    with h5py.File(path) as trace:
+        recorded = trace["tensors/keys"][...].astype(np.float64)
+        score, kept = trace["scores/score"][...], trace["policies/0/kept"][...] > 0
+        parts = {name: trace[f"scores/diversity_{name}"][...] for name in ("cosine", "euclid")}
+    half = recorded.shape[-1] // 2
+    angle = np.arange(recorded.shape[2])[:, None] * 10000.0 ** (-np.arange(half) / half)
+    first, second = recorded[..., :half], recorded[..., half:]
+    keys = np.concatenate([first * np.cos(angle) + second * np.sin(angle), second * np.cos(angle) - first * np.sin(angle)], -1)
+    for at in np.ndindex(keys.shape[:2]):
+        candidates = np.isfinite(score[at])
+        own = keys[at][candidates]
+        unit = own / np.linalg.norm(own, axis=1, keepdims=True)
+        unlike, far = -unit @ unit.mean(0), np.linalg.norm(own - own.mean(0), axis=1)
+        if policy in ("keydiff", "manifoldkv"):
+            expected = unlike if policy == "keydiff" else far
+            np.testing.assert_allclose(score[at][candidates], expected, atol=2e-6 * np.abs(expected).max())
+        for name, raw in (("cosine", unlike), ("euclid", far)):
+            np.testing.assert_allclose(parts[name][at][candidates], (raw - raw.min()) / np.ptp(raw), atol=2e-5)
+        best = np.flatnonzero(candidates)[np.argsort(-score[at][candidates], kind="stable")[:BUDGET - (~candidates).sum()]]
+        assert set(np.flatnonzero(kept[at])) == set(best) | set(np.flatnonzero(~candidates))
+
+
 @pytest.mark.parametrize("allocator", ["uniform", "pyramid", "adaptive"])
 def test_a_model_of_one_layer_keeps_the_average(tmp_path: Path, allocator: str) -> None:
     """F005: nothing is divided by the number of steps between layers, of which there are none."""

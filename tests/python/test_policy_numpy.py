@@ -77,6 +77,10 @@ CASES: list[Case] = [
     ("ecokv:budget=40,window=16,recent=4,sink=3,alpha=0.2,beta=0.9,vnorm=on", 16, 4, 3, 0.2, 0.9,
      "avg", True),
     ("ecokv:budget=24,alpha=1,beta=0,pool_mode=max", 8, 6, 0, 1.0, 0.0, "max", False),
+    ("ecokv:budget=24,pool=31", 8, 6, 0, 0.5, 0.5, "avg", False),
+    ("ecokv:budget=24,pool=31,pool_mode=max", 8, 6, 0, 0.5, 0.5, "max", False),
+    ("mixkv:budget=40,pool=13", 32, 32, 0, 1.0, 1.0, "avg-padded", True),
+    ("snapkv:budget=40,pool=31", 32, 32, 0, 0.0, None, "avg-padded", False),
     ("snapkv:budget=40", 32, 32, 0, 0.0, None, "avg-padded", False),
 ]
 
@@ -90,15 +94,16 @@ def test_scores_and_kept_sets_follow_the_definition(tmp_path: Path, case: Case, 
     result = probe(tmp_path, layer, text)[0]
     assert (result["window"], result["recent"], result["sink"]) == (window, recent, sink)
     span = slice(sink, 97 - recent)
+    width = int(text.split("pool=")[1].split(",")[0]) if "pool=" in text else 5
     # Cosines near 1 are fp32 and minmax stretches them: in the redundant heads here they spread over
     # 0.015, so one last bit (6e-8) is 4e-6 of the diversity. A few such bits are allowed.
     tolerance = 3e-5 if shift > 5 else 1e-5
     for head in range(3):
         if beta is None:  # snapkv: r = 0
-            expected = pooled(window_attention(layer, head, window)[span], 5, mode)
+            expected = pooled(window_attention(layer, head, window)[span], width, mode)
         else:
             expected = expected_score(layer, head, window, span, alpha=alpha, beta=beta, mode=mode,
-                                      vnorm=vnorm)
+                                      vnorm=vnorm, width=width)
         score = np.array([np.nan if s is None else s for s in result["score"][head]])
         np.testing.assert_allclose(score[span], expected, rtol=0, atol=tolerance * expected.max())
         assert np.isnan(score[:sink]).all() and np.isnan(score[97 - recent:]).all()
