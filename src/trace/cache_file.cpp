@@ -94,6 +94,7 @@ void writeCacheLayer(hid_t file, const CacheRecord& record, std::int64_t index,
     writeBlock({group, "positions", H5T_STD_I64LE, {rows}}, dataOrNull(positions));
     writeBlock({group, "keys", type.get(), {rows, record.headDim}}, dataOrNull(layer.keys));
     writeBlock({group, "values", type.get(), {rows, record.headDim}}, dataOrNull(layer.values));
+    writeInteger(group, "checksum", checksumOf(layer));
     const std::int64_t window = std::ssize(layer.windowPositions);
     writeBlock({group, "window_positions", H5T_STD_I64LE, {window}},
                dataOrNull(layer.windowPositions));

@@ -5,9 +5,55 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstring>
 #include <map>
+#include <span>
 
 namespace ecokv::trace {
+
+namespace {
+
+/// FNV-1a over words of 8 bytes, fast enough for the disk not to wait; lengths count too.
+class Checksum {
+public:
+    void add(std::span<const std::byte> bytes) {
+        mix(bytes.size());
+        while (!bytes.empty()) {
+            std::uint64_t word = 0;
+            const std::size_t count = std::min(bytes.size(), sizeof(word));
+            std::memcpy(&word, bytes.data(), count);
+            mix(word);
+            bytes = bytes.subspan(count);
+        }
+    }
+    std::int64_t value() const { return std::bit_cast<std::int64_t>(m_state); }
+
+private:
+    void mix(std::uint64_t word) {
+        constexpr std::uint64_t kPrime = 0x100000001B3;
+        m_state = (m_state ^ word) * kPrime;
+        m_state ^= m_state >> 32; // high bits of a word reach the low ones of the sum
+    }
+
+    std::uint64_t m_state = 0xCBF29CE484222325;
+};
+
+} // namespace
+
+std::int64_t checksumOf(const CacheLayer& layer) {
+    Checksum sum;
+    sum.add(layer.keys);
+    sum.add(layer.values);
+    sum.add(layer.windowQueries);
+    sum.add(std::as_bytes(std::span(layer.windowPositions)));
+    for (const auto& positions : layer.positions) {
+        sum.add(std::as_bytes(std::span(positions)));
+    }
+    return sum.value();
+}
 
 const CacheDatasetDoc& cacheDatasetDoc(const std::string& name) {
     static const std::map<std::string, CacheDatasetDoc> docs{

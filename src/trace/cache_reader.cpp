@@ -182,6 +182,12 @@ public:
         layer.windowPositions = readNumbers(group.get(), "window_positions");
         const Shape window{std::ssize(layer.windowPositions), m_record.heads, m_record.headDim};
         layer.windowQueries = readBits(group.get(), "window_queries", m_record.dtype, window);
+        const std::int64_t sum = checksumOf(layer);
+        if (readInteger(group.get(), "checksum").value_or(sum) != sum) { // none in older files
+            throwBadInput(fmt::format("{} is damaged: its numbers are not those that were saved.",
+                                      nameOf(group.get())),
+                          "Copy the file again, or save the cache again.");
+        }
         return layer;
     }
 

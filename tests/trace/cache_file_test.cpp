@@ -168,6 +168,33 @@ TEST(CacheFile, cutForeignAndMissingFilesAreSentences) {
     EXPECT_NE(problemOf(folder / "none.h5").find("does not exist"), std::string::npos);
 }
 
+TEST(CacheFile, oneChangedBitIsASentence) { // it would be another answer, without a word
+    const TemporaryFolder folder;
+    for (const char* name : {"keys", "values", "window_queries"}) {
+        const fs::path path = writeSample(folder / "x.h5");
+        haddr_t offset = 0;
+        damage(path, [&](hid_t file) {
+            const hid_t dataset = H5Dopen2(file, (std::string("cache/0/") + name).c_str(), {});
+            offset = H5Dget_offset(dataset);
+            H5Dclose(dataset);
+        });
+        ASSERT_EQ(problemOf(path), "");
+        std::fstream bytes(path, std::ios::in | std::ios::out | std::ios::binary);
+        bytes.seekg(static_cast<std::streamoff>(offset) + 9);
+        const int byte = bytes.peek();
+        bytes.seekp(static_cast<std::streamoff>(offset) + 9);
+        bytes.put(static_cast<char>(byte ^ 4));
+        bytes.close();
+        EXPECT_EQ(problemOf(path), "/cache/0 in " + path.string() +
+                                       " is damaged: its numbers are not those that were saved.");
+    }
+    const fs::path path = writeSample(folder / "x.h5");
+    damage(path, [](hid_t file) { // possible positions, but not those that were saved
+        overwriteIntegers(file, "cache/0/positions", {0, 8, 29, 12});
+    });
+    EXPECT_NE(problemOf(path).find("/cache/0"), std::string::npos) << problemOf(path);
+}
+
 TEST(CacheFile, contradictionsInsideAreSentences) {
     const TemporaryFolder folder;
     const auto problemAfter = [&](const std::function<void(hid_t)>& change) {
