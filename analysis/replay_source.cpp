@@ -69,6 +69,12 @@ ReplaySource::ReplaySource(std::shared_ptr<const trace::TraceReader> reader, std
 
 void ReplaySource::readPositions() {
     m_positions = m_reader->positions();
+    if (m_positions.front() < 0 || !std::is_sorted(m_positions.begin(), m_positions.end())) {
+        throwBadInput(fmt::format("/tensors/positions of {} are not the places of tokens in their "
+                                  "order: they must not fall and not be below 0.",
+                                  m_reader->path().string()),
+                      "Sort the tokens by position, or leave positions out if none was evicted.");
+    }
     m_windowPositions = m_reader->windowPositions();
     const auto first = *std::min_element(m_positions.begin(), m_positions.end());
     const auto last = *std::max_element(m_positions.begin(), m_positions.end());

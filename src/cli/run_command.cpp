@@ -202,9 +202,10 @@ void printForPeople(const session::RunResult& result) {
     fmt::print("Prompt {} tokens ({} of pictures), policy {}, {} on {} with {} thread(s)\n",
                result.promptTokens, result.imageTokens, result.policy, result.dtype, result.device,
                result.threads);
-    fmt::print("Load {:.2f} s, prefill {:.2f} s (scoring {:.3f} s), {:.1f} tokens/s\n",
-               result.timings.loadSeconds, result.timings.prefillSeconds,
-               result.timings.scoringSeconds, result.timings.decodeTokensPerSecond);
+    const double speed = result.timings.decodeTokensPerSecond; // 0 = nothing was decoded
+    fmt::print("Load {:.2f} s, prefill {:.2f} s (scoring {:.3f} s){}\n", result.timings.loadSeconds,
+               result.timings.prefillSeconds, result.timings.scoringSeconds,
+               speed > 0 ? fmt::format(", {:.1f} tokens/s", speed) : "");
     if (!result.trace.empty()) {
         fmt::print("Trace {}\n", result.trace.string());
     }

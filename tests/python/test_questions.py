@@ -127,6 +127,9 @@ def test_a_context_can_be_saved_before_any_question(tmp_path: Path) -> None:
     path = tmp_path / "page.cache.h5"
     saved = run_context("--policy", "snapkv", "--budget", 48, "--save-cache", path)
     assert "questions" not in saved and saved["token_ids"] == []
+    told = run_program("ecokv", "run", "--model", DEMO_MODEL, "--image", PICTURE, "--budget", 48, "--save-cache", path,
+                       "--policy", "snapkv").stdout
+    assert "prefill" in told and "tokens/s" not in told, told
     live = run_context(*asked(QUESTIONS[0]), "--policy", "snapkv", "--budget", 48)
     loaded = run_ecokv("run", "--model", DEMO_MODEL, "--load-cache", path, *asked(QUESTIONS[0]), "--max-new-tokens", 8)
     assert answers(loaded) == answers(live)

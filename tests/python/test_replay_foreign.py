@@ -154,6 +154,21 @@ def test_shapes_that_do_not_fit_are_named(tmp_path: Path) -> None:
     assert "/tensors/window_queries" in done.stderr and "a multiple of 2" in done.stderr
 
 
+def test_positions_out_of_order_are_refused(tmp_path: Path) -> None:
+    """Falling positions mask every key that stands behind a row: the numbers would be of another attention."""
+    path = tmp_path / "order.h5"
+    dump(path)
+    shuffled = np.arange(TOKENS)
+    shuffled[[3, 40]] = shuffled[[40, 3]]
+    for positions, code in ((-np.arange(TOKENS), 3), (shuffled, 3), (np.arange(TOKENS) - 1, 3), (np.arange(TOKENS) * 2, 0)):
+        with h5py.File(path, "a") as file:
+            if "tensors/positions" in file:
+                del file["tensors/positions"]
+            file["tensors/positions"] = positions
+        done = run_program("ecokv", "replay", path, "--policy", "snapkv:window=8", "--budget", 20)
+        assert done.returncode == code and ("must not fall" in done.stderr) == (code == 3), done.stderr
+
+
 def test_info_says_what_a_foreign_trace_is_good_for(foreign: Path, tmp_path: Path) -> None:
     done = run_program("ecokv", "info", foreign)
     assert done.returncode == 0
