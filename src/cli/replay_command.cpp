@@ -49,7 +49,10 @@ policy::PolicyConfig wantedPolicy(const trace::TraceReader& reader, const CLI::A
         return ownPolicy(reader, command, options);
     }
     policy::PolicyConfig config = chosenPolicy(command, options);
-    if (config.budget == 0 && !config.ratio && config.scorer != "full") {
+    // A budget of 0 that was typed keeps everything, as in a run.
+    const bool named =
+        command.count("--budget") > 0 || options.policy.find("budget=") != std::string::npos;
+    if (!named && config.budget == 0 && !config.ratio && config.scorer != "full") {
         config.budget = recordedBudget(reader);
         if (config.budget == 0) {
             throwUsage(fmt::format("The policy {} needs a budget.", config.scorer),

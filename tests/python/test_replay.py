@@ -85,6 +85,12 @@ def test_flags_change_the_runs_own_settings(trace: Path) -> None:
     assert run_ecokv("replay", trace, "--policy", "full")["mean_kept"] == replayed["tokens"]
 
 
+@pytest.mark.parametrize("flags", [("--policy", "ecokv", "--budget", 0), ("--policy", "ecokv:budget=0")])
+def test_a_budget_of_zero_keeps_everything_as_in_a_run(trace: Path, flags: tuple[object, ...]) -> None:
+    replayed = run_ecokv("replay", trace, *flags)
+    assert {head["kept"] for head in replayed["heads"]} == {269}
+
+
 def test_a_share_takes_the_place_of_the_runs_budget(trace: Path) -> None:
     for arguments in (("--ratio", 0.9), ("--policy", "ecokv:ratio=0.9"), ("--policy", "snapkv:window=4", "--ratio", 0.9)):
         replayed = run_ecokv("replay", trace, *arguments)
