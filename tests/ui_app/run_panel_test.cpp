@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/pages/run_panel.h"
 
+#include "ui/models/cache_length_model.h"
 #include "ui/models/paths.h"
 #include "ui/pages/answers_page.h"
+#include "ui/pages/ledger_view.h"
 #include "ui/pages/model_picker.h"
 #include "ui/pages/picture_strip.h"
 #include "ui/pages/policy_form.h"
+#include "ui/plots/cache_length_plot.h"
 
 #include <gtest/gtest.h>
 
@@ -207,6 +210,41 @@ TEST(AnswersPage, marksTheFirstDifferenceWhileStreaming) {
     EXPECT_FALSE(says(u"part at"_qs)); // the policy is still writing
     page.appendText(session::Stream::Policy, u"1"_qs);
     EXPECT_TRUE(says(u"part at character 2"_qs));
+}
+
+TEST(LedgerView, showsTheCacheWhileAnsweringF030) {
+    auto document = std::make_shared<analysis::TraceDocument>();
+    document->dimensions.layers = 2;
+    document->dimensions.kvHeads = 1;
+    document->run.emplace();
+    document->run->attributes["decode_eviction"] = std::string("prefill-only");
+    analysis::PolicyView policy;
+    policy.id = "0";
+    policy.title = "ecokv, budget 6";
+    policy.decode.emplace();
+    policy.decode->tokenText = {"4", "7"};
+    policy.decode->keptLength = {4, 8, 5, 9};
+    document->policies.push_back(policy);
+
+    LedgerView ledger;
+    const auto* plot = ledger.findChild<CacheLengthPlot*>();
+    ledger.showSummary(summariseTrace(*document, &document->policies[0]));
+    ledger.showDecoding(document, &document->policies[0]);
+    const auto labels = ledger.findChildren<QLabel*>();
+    const auto line = std::find_if(labels.begin(), labels.end(), [](const QLabel* label) {
+        return label->text().startsWith(u"While answering"_qs);
+    });
+    ASSERT_NE(line, labels.end());
+    EXPECT_EQ((*line)->text(), u"While answering: prefill-only eviction, 6 → 7 tokens per head"_qs);
+    ASSERT_NE(plot->figure(), nullptr);
+    const auto* model = ledger.findChild<CacheLengthModel*>();
+    ASSERT_EQ(model->rowCount(), 2); // the table twin
+    EXPECT_EQ(model->index(1, CacheLengthModel::Longest).data().toInt(), 9);
+
+    ledger.clear(); // a new run begins
+    EXPECT_EQ(plot->figure(), nullptr);
+    EXPECT_EQ(model->rowCount(), 0);
+    EXPECT_TRUE((*line)->isHidden());
 }
 
 } // namespace ecokv::ui

@@ -43,6 +43,45 @@ TEST(RunSummary, ledgerFiguresAreMeansOverHeads) {
     EXPECT_DOUBLE_EQ(figures.savedShare, 0.75);
 }
 
+TEST(RunSummary, slidingLayersAreNoPartOfTheFigures) { // field case F034
+    session::Ledger ledger = twoLayerLedger();
+    ledger.slidingWindows = {0, 64};
+    const LedgerFigures figures = ledgerFigures(ledger);
+    EXPECT_DOUBLE_EQ(figures.meanKept, 6.0); // (4 + 8) / 2
+    EXPECT_EQ(figures.most, 8);
+    ledger.slidingWindows = {64, 0};
+    EXPECT_EQ(ledgerFigures(ledger).fewest, 6);
+}
+
+TEST(RunSummary, saysWhatHeldWhileAnsweringF030) {
+    analysis::CacheLengths lengths;
+    lengths.mean = {16, 26, 36};
+    lengths.longest = {20, 30, 40};
+    EXPECT_EQ(decodingLine("prefill-only", lengths),
+              u"While answering: prefill-only eviction, 16 → 36 tokens per head"_qs);
+    EXPECT_EQ(decodingLine("every 16 tokens to 64", {}),
+              u"While answering: bounded, at most 64 + 16 − 1 = 79 tokens per head on average"_qs);
+    EXPECT_EQ(decodingLine("", lengths), u"While answering: 16 → 36 tokens per head"_qs);
+    EXPECT_EQ(decodingLine("", {}), QString());
+}
+
+TEST(RunSummary, runAndTraceSayTheSameOfTheAnswerF030) {
+    session::RunResult result;
+    result.decodeEviction = "prefill-only";
+    result.answer.cache = {2, 1, {4, 8, 5, 9}, {0, 0}, {}};
+    const auto expected = u"While answering: prefill-only eviction, 6 → 7 tokens per head"_qs;
+    EXPECT_EQ(summariseRun(result).decoding, expected);
+    analysis::TraceDocument document;
+    document.dimensions.layers = 2;
+    document.dimensions.kvHeads = 1;
+    document.run.emplace();
+    document.run->attributes["decode_eviction"] = std::string("prefill-only");
+    analysis::PolicyView policy;
+    policy.decode.emplace();
+    policy.decode->keptLength = {4, 8, 5, 9};
+    EXPECT_EQ(summariseTrace(document, &policy).decoding, expected);
+}
+
 TEST(RunSummary, unknownBytesAreNotCalledSaved) {
     session::Ledger ledger = twoLayerLedger();
     ledger.fullBytes = 0;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "sample_document.h"
+#include "ui/models/cache_length_model.h"
 #include "ui/models/dataset_model.h"
+#include "ui/models/formatting.h"
 #include "ui/models/head_table_model.h"
 #include "ui/models/ledger_model.h"
 #include "ui/models/picture_list_model.h"
@@ -86,6 +88,38 @@ TEST(LedgerModel, addsUpLayers) {
     EXPECT_EQ(model.headerData(2, Qt::Horizontal, Qt::DisplayRole).toString(), u"Layer total"_qs);
     model.setLedger({});
     EXPECT_EQ(model.columnCount(), 0);
+}
+
+TEST(LedgerModel, marksSlidingLayersAsNotEvicted) { // field case F034
+    LedgerModel model;
+    const Tester tester(&model, kFatal);
+    session::Ledger ledger;
+    ledger.keptTokens = {{4, 8}, {20, 20}};
+    ledger.slidingWindows = {0, 64};
+    model.setLedger(ledger);
+    EXPECT_EQ(model.headerData(0, Qt::Vertical, Qt::DisplayRole).toString(), u"Layer 0"_qs);
+    EXPECT_FALSE(model.headerData(0, Qt::Vertical, Qt::ToolTipRole).isValid());
+    EXPECT_EQ(model.headerData(1, Qt::Vertical, Qt::DisplayRole).toString(),
+              u"Layer 1 · sliding, not evicted"_qs);
+    EXPECT_TRUE(model.headerData(1, Qt::Vertical, Qt::ToolTipRole).toString().contains(u"64"_qs));
+}
+
+TEST(CacheLengthModel, hasOneRowPerStep) { // the table twin of the figure, field case F030
+    CacheLengthModel model;
+    const Tester tester(&model, kFatal);
+    analysis::CacheLengths lengths;
+    lengths.mean = {9.5, 10.5};
+    lengths.longest = {20, 21};
+    model.setLengths(lengths, {"4", " 7"});
+    ASSERT_EQ(model.rowCount(), 2);
+    EXPECT_EQ(model.index(1, CacheLengthModel::Step).data().toInt(), 1);
+    EXPECT_EQ(model.index(1, CacheLengthModel::Text).data().toString(), formatToken(" 7"));
+    EXPECT_EQ(model.index(1, CacheLengthModel::Mean).data().toString(), u"10.5"_qs);
+    EXPECT_EQ(model.index(1, CacheLengthModel::Longest).data().toInt(), 21);
+    model.setLengths(lengths, {}); // texts may be missing
+    EXPECT_EQ(model.index(0, CacheLengthModel::Text).data().toString(), QString());
+    model.setLengths({}, {});
+    EXPECT_EQ(model.rowCount(), 0);
 }
 
 TEST(PictureListModel, keepsOrderAndAsksForThumbnails) {

@@ -61,6 +61,38 @@ TEST_F(RecipeOfSample, drawsEveryKindInEveryFormat) {
     EXPECT_NEAR(imageOf("d.png").height(), 1880, 80); // a picture of 1160 x 773 and its legend
 }
 
+TEST_F(RecipeOfSample, drawsTheCacheWhileAnsweringF030) {
+    const char* figures = R"({"figures": [{"kind": "cache-length", "file": "a.csv"},
+                                          {"kind": "cache-length", "file": "b.svg"},
+                                          {"kind": "cache-length", "file": "c.png"}]})";
+    EXPECT_NE(complaint(figures).find("does not hold"), std::string::npos); // none recorded
+    const ecokv::test::SampleOptions options;
+    m_trace = m_folder / "lengths.ecokv.h5";
+    trace::TraceWriter writer(ecokv::test::sampleWriterOptions(m_trace, options));
+    for (std::int64_t layer = 0; layer < 4; ++layer) {
+        ecokv::test::writeSampleLayer(writer, options, layer);
+    }
+    trace::PolicyRecord policy;
+    policy.id = "0";
+    policy.attributes = {{"policy", std::string("ecokv")}, {"budget", std::int64_t{13}}};
+    policy.kept.assign(std::size_t{4 * 2 * 30}, 1);
+    policy.budgetPerHead.assign(8, 30);
+    writer.writePolicy(policy);
+    trace::DecodeRecord decode;
+    decode.tokenIds = {4, 7};
+    decode.tokenText = {"4", "7"};
+    decode.logprob = {-0.25F, -0.25F};
+    decode.keptLength = {1, 2, 3, 4, 5, 6, 7, 8, 2, 3, 4, 5, 6, 7, 8, 9};
+    writer.writePolicyDecode("0", decode);
+    writer.close();
+    const auto written = render(figures);
+    ASSERT_EQ(written.size(), 3U);
+    std::ifstream csv(written[0]);
+    const std::string text((std::istreambuf_iterator<char>(csv)), {});
+    EXPECT_NE(text.find("\n0,4,4.5,8\n1,7,5.5,9\n"), std::string::npos) << text;
+    EXPECT_FALSE(imageOf("c.png").isNull());
+}
+
 TEST_F(RecipeOfSample, reportsProgress) {
     std::ofstream(m_folder / "recipe.json")
         << R"({"figures": [{"kind": "head-map", "file": "a.csv"},

@@ -163,6 +163,7 @@ void MainWindow::connectPages() {
     connect(m_head, &HeadPage::startRequested, this, &MainWindow::requestRun);
     connect(m_survival, &SurvivalPage::startRequested, this, &MainWindow::requestRun);
     connect(m_trace, &TracePage::openRequested, this, &MainWindow::chooseTrace);
+    connect(m_answers, &AnswersPage::exportRequested, this, &MainWindow::exportFigure);
     connect(m_heads, &HeadsPage::exportRequested, this, &MainWindow::exportFigure);
     connect(m_head, &HeadPage::exportRequested, this, &MainWindow::exportFigure);
     connect(m_survival, &SurvivalPage::exportRequested, this, &MainWindow::exportFigure);
@@ -278,6 +279,7 @@ void MainWindow::showDocument() {
     if (!m_bench->showsLastRun()) {
         m_answers->showTrace(*document, m_bench->state()->policy());
     }
+    m_answers->showDecoding(document, m_bench->state()->policy());
 }
 
 void MainWindow::announce(const JobFailure& failure) {

@@ -7,6 +7,7 @@
 #include <QApplication>
 #include <QComboBox>
 #include <QDir>
+#include <QTabWidget>
 #include <QTemporaryDir>
 
 #include <algorithm>
@@ -23,14 +24,13 @@ constexpr int kGiveUpMs = 180'000;
 struct Shot {
     const char* name;
     MainWindow::Page page;
-    int headView; ///< 0 scatter, 1 along the prompt
+    int headView;       ///< 0 scatter, 1 along the prompt
+    int ledgerView = 0; ///< 0 kept per head, 1 while answering
 };
 constexpr Shot kShots[] = {
-    {"run", MainWindow::RunPage, 0},
-    {"heads", MainWindow::HeadsPageIndex, 0},
-    {"head", MainWindow::HeadPageIndex, 0},
-    {"scores", MainWindow::HeadPageIndex, 1},
-    {"survival", MainWindow::SurvivalPageIndex, 0},
+    {"run", MainWindow::RunPage, 0},          {"run-answering", MainWindow::RunPage, 0, 1},
+    {"heads", MainWindow::HeadsPageIndex, 0}, {"head", MainWindow::HeadPageIndex, 0},
+    {"scores", MainWindow::HeadPageIndex, 1}, {"survival", MainWindow::SurvivalPageIndex, 0},
     {"trace", MainWindow::TracePageIndex, 0},
 };
 
@@ -76,6 +76,8 @@ private:
         }
         m_window.showPage(shot.page);
         m_window.findChild<QComboBox*>(QStringLiteral("headView"))->setCurrentIndex(shot.headView);
+        m_window.findChild<QTabWidget*>(QStringLiteral("ledgerViews"))
+            ->setCurrentIndex(shot.ledgerView);
         QTimer::singleShot(kSettleMs / 2, this, [this, &shot, dark] {
             const QString name = QLatin1String(shot.name);
             savePicture(dark ? name + QStringLiteral("-dark") : name);

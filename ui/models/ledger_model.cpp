@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/models/ledger_model.h"
 
+#include "ui/models/run_summary.h"
+
 #include <algorithm>
 #include <numeric>
 
@@ -44,11 +46,19 @@ QVariant LedgerModel::data(const QModelIndex& index, int role) const {
 }
 
 QVariant LedgerModel::headerData(int section, Qt::Orientation orientation, int role) const {
+    const bool isLayer = orientation == Qt::Vertical;
+    const bool slides = isLayer && isSliding(m_ledger, static_cast<std::size_t>(section));
+    if (role == Qt::ToolTipRole && slides) {
+        return tr("This layer sees no further than its window of %1 tokens and is never evicted; "
+                  "the figures above leave it out.")
+            .arg(m_ledger.slidingWindows[static_cast<std::size_t>(section)]);
+    }
     if (role != Qt::DisplayRole) {
         return {};
     }
-    if (orientation == Qt::Vertical) {
-        return tr("Layer %1").arg(section);
+    if (isLayer) {
+        return slides ? tr("Layer %1 · sliding, not evicted").arg(section)
+                      : tr("Layer %1").arg(section);
     }
     return section == m_heads ? tr("Layer total") : tr("Head %1").arg(section);
 }

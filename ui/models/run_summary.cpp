@@ -84,6 +84,9 @@ session::Ledger ledgerOf(const analysis::TraceDocument& document,
     ledger.promptTokens = document.dimensions.tokens;
     ledger.protectedTokens =
         attributeNumber(policy.attributes, "sink") + attributeNumber(policy.attributes, "recent");
+    if (document.model) {
+        ledger.slidingWindows = document.model->slidingWindows;
+    }
     ledger.keptBytes = static_cast<std::uint64_t>(attributeNumber(policy.attributes, "kept_bytes"));
     ledger.fullBytes = static_cast<std::uint64_t>(attributeNumber(policy.attributes, "full_bytes"));
     return ledger;
@@ -105,6 +108,25 @@ QString attributeText(const trace::Attributes& attributes, const std::string& na
     return formatNumber(std::get<double>(found->second));
 }
 
+QString decodingLine(const std::string& decodeEviction, const analysis::CacheLengths& lengths) {
+    QStringList parts;
+    if (const auto bound = analysis::decodeBound(decodeEviction)) {
+        parts << translated("bounded, at most %1 + %2 − 1 = %3 tokens per head on average")
+                     .arg(bound->budget)
+                     .arg(bound->every)
+                     .arg(bound->most());
+    } else if (!decodeEviction.empty()) {
+        parts << translated("%1 eviction").arg(QString::fromStdString(decodeEviction));
+    }
+    if (!lengths.empty()) {
+        parts << translated("%1 → %2 tokens per head")
+                     .arg(formatNumber(lengths.mean.front()), formatNumber(lengths.mean.back()));
+    }
+    return parts.isEmpty()
+               ? QString()
+               : translated("While answering: %1").arg(parts.join(QStringLiteral(", ")));
+}
+
 RunSummary summariseRun(const session::RunResult& result) {
     RunSummary summary;
     summary.policyTitle = result.budget > 0 ? translated("%1, budget %2")
@@ -118,6 +140,11 @@ RunSummary summariseRun(const session::RunResult& result) {
     summary.promptTokens = result.promptTokens;
     summary.imageTokens = result.imageTokens;
     summary.ledger = result.ledger;
+    const session::CacheHistory& cache = result.answer.cache;
+    summary.decoding =
+        decodingLine(result.decodeEviction,
+                     analysis::cacheLengths({cache.keptLength, cache.layers, cache.kvHeads,
+                                             result.ledger.slidingWindows}));
     addText(summary.facts, translated("Device"), QString::fromStdString(result.device));
     addText(summary.facts, translated("Kernels"), QString::fromStdString(result.backend));
     addText(summary.facts, translated("Type"), QString::fromStdString(result.dtype));
@@ -151,6 +178,8 @@ RunSummary summariseTrace(const analysis::TraceDocument& document,
         summary.policyTitle = QString::fromStdString(policy->title);
         summary.policyAnswer = decodedAnswer(policy->decode);
         summary.ledger = ledgerOf(document, policy->record);
+        summary.decoding = decodingLine(analysis::decodeEviction(document),
+                                        analysis::cacheLengths(document, *policy));
     }
     summary.fullAnswer = decodedAnswer(document.fullDecode);
     if (policy != nullptr) {
@@ -173,13 +202,20 @@ RunSummary summariseTrace(const analysis::TraceDocument& document,
     return summary;
 }
 
+bool isSliding(const session::Ledger& ledger, std::size_t layer) {
+    return layer < ledger.slidingWindows.size() && ledger.slidingWindows[layer] > 0;
+}
+
 LedgerFigures ledgerFigures(const session::Ledger& ledger) {
     const double nan = std::numeric_limits<double>::quiet_NaN();
     LedgerFigures figures{nan, 0, 0, nan, nan};
     double sum = 0;
     std::int64_t heads = 0;
-    for (const auto& layer : ledger.keptTokens) {
-        for (const std::int64_t kept : layer) {
+    for (std::size_t layer = 0; layer < ledger.keptTokens.size(); ++layer) {
+        if (isSliding(ledger, layer)) {
+            continue; // no compression, so no part of the figures (field case F034)
+        }
+        for (const std::int64_t kept : ledger.keptTokens[layer]) {
             figures.fewest = heads == 0 ? kept : std::min(figures.fewest, kept);
             figures.most = std::max(figures.most, kept);
             sum += static_cast<double>(kept);

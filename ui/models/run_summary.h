@@ -3,6 +3,7 @@
 // What the Run page says about a run, from a fresh result or from an opened trace. Values and pure
 // functions.
 
+#include "analysis/cache_length.h"
 #include "analysis/trace_document.h"
 #include "session/run_result.h"
 
@@ -22,7 +23,8 @@ struct RunSummary {
     std::optional<QString> policyAnswer, fullAnswer; ///< nothing: not recorded
     std::int64_t promptTokens = 0, imageTokens = 0;
     session::Ledger ledger;
-    Facts facts; ///< timings, device, ...; in display order
+    QString decoding; ///< "While answering: prefill-only eviction, ..."; "" = not known
+    Facts facts;      ///< timings, device, ...; in display order
     QStringList notes;
 };
 
@@ -31,7 +33,14 @@ RunSummary summariseRun(const session::RunResult& result);
 RunSummary summariseTrace(const analysis::TraceDocument& document,
                           const analysis::PolicyView* policy);
 
-/// The parts of a ledger people compare, with NaN where a number is unknown.
+/// One line about the cache while it answers (field case F030); "" where nothing is known.
+/// `decodeEviction` as the run names it: "prefill-only", "every 16 tokens to 64".
+QString decodingLine(const std::string& decodeEviction, const analysis::CacheLengths& lengths);
+
+bool isSliding(const session::Ledger& ledger, std::size_t layer);
+
+/// The parts of a ledger people compare, sliding layers left out, with NaN where a number is
+/// unknown.
 struct LedgerFigures {
     double meanKept = 0;               ///< tokens per KV head
     std::int64_t fewest = 0, most = 0; ///< tokens kept by one head

@@ -37,6 +37,7 @@ AnswersPage::AnswersPage(QWidget* parent)
                            "full cache and the policy's answer appear here side by side."),
                         tr("Run")});
     connect(empty, &EmptyState::actionRequested, this, &AnswersPage::startRequested);
+    connect(m_ledger, &LedgerView::exportRequested, this, &AnswersPage::exportRequested);
     m_stack->addWidget(empty);
     m_stack->addWidget(makeContent());
     auto* layout = new QVBoxLayout(this);
@@ -131,6 +132,10 @@ void AnswersPage::showTrace(const analysis::TraceDocument& document,
     m_expected.clear();
     m_question->setText(QString::fromStdString(document.provenance()));
     showSummary(summariseTrace(document, policy));
+}
+
+void AnswersPage::showDecoding(const DocumentPtr& document, const analysis::PolicyView* policy) {
+    m_ledger->showDecoding(document, policy);
 }
 
 void AnswersPage::endRun(const QString& sentence) {

@@ -4,7 +4,9 @@
 // else is known of the run; live while it runs, from the trace when one is opened.
 
 #include "session/engine.h"
+#include "ui/models/app_state.h"
 #include "ui/models/run_summary.h"
+#include "ui/plots/figure.h"
 
 #include <QWidget>
 
@@ -30,6 +32,8 @@ public:
     void showSummary(const RunSummary& summary);
     /// What an opened trace says; `policy` may be null.
     void showTrace(const analysis::TraceDocument& document, const analysis::PolicyView* policy);
+    /// How the cache grew while the policy answered; null where nothing is known.
+    void showDecoding(const DocumentPtr& document, const analysis::PolicyView* policy);
     void endRun(const QString& sentence); ///< stopped or failed: what is there stays
     bool isEmpty() const;
 
@@ -38,6 +42,7 @@ public:
 
 Q_SIGNALS:
     void startRequested();
+    void exportRequested(const ecokv::ui::FigurePtr& figure);
 
 private:
     QWidget* makeContent();

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/pages/ledger_view.h"
 
+#include "ui/models/cache_length_model.h"
 #include "ui/models/formatting.h"
 #include "ui/pages/plot_panel.h"
 #include "ui/pages/stat_tile.h"
+#include "ui/plots/cache_length_plot.h"
+#include "ui/plots/figure_builders.h"
 
 #include <QHBoxLayout>
 #include <QHeaderView>
 #include <QLabel>
+#include <QTabWidget>
 #include <QTableView>
 #include <QVBoxLayout>
 
@@ -15,6 +19,7 @@ namespace ecokv::ui {
 
 LedgerView::LedgerView(QWidget* parent)
     : QWidget(parent), m_model(new LedgerModel(this)), m_table(makeTable()),
+      m_lengths(new CacheLengthModel(this)), m_plot(new CacheLengthPlot), m_decoding(new QLabel),
       m_prompt(new StatTile(tr("prompt tokens"))), m_kept(new StatTile(tr("kept per head"))),
       m_protected(new StatTile(tr("protected"))), m_bytes(new StatTile(tr("cache bytes"))),
       m_saved(new StatTile(tr("cache saved"))) {
@@ -26,15 +31,52 @@ LedgerView::LedgerView(QWidget* parent)
         tiles->addWidget(tile, 1);
     }
     setUpTable();
-    auto* caption = new QLabel(tr("Tokens kept by each KV head"));
-    caption->setProperty("role", QStringLiteral("muted"));
+    m_decoding->setWordWrap(true);
+    m_decoding->setTextFormat(Qt::PlainText);
+    m_decoding->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    m_decoding->setToolTip(tr("Mean over the heads, from the first to the last token of the "
+                              "answer; each token is counted from its own step on."));
+    setDecodingLine({});
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(6);
     layout->addLayout(tiles);
     layout->addSpacing(4);
-    layout->addWidget(caption);
-    layout->addWidget(m_table, 1);
+    layout->addWidget(m_decoding);
+    layout->addWidget(makeViews(), 1);
+}
+
+QTabWidget* LedgerView::makeViews() {
+    auto* table = makeTable();
+    table->setModel(m_lengths);
+    table->horizontalHeader()->setSectionResizeMode(QHeaderView::Stretch);
+    table->setAccessibleName(tr("Tokens per KV head at every step of the answer"));
+    auto* panel = new PlotPanel(m_plot, table);
+    connect(panel, &PlotPanel::exportRequested, this, &LedgerView::exportRequested);
+    m_plot->setEmptyText(tr("Nothing is known yet of the cache while it answers. Run a prompt, or "
+                            "open a trace with an answer."));
+    auto* views = new QTabWidget;
+    views->setObjectName(QStringLiteral("ledgerViews"));
+    views->setDocumentMode(true);
+    views->addTab(m_table, tr("Tokens kept by each KV head"));
+    views->addTab(panel, tr("While answering"));
+    return views;
+}
+
+void LedgerView::setDecodingLine(const QString& line) {
+    m_decoding->setText(line);
+    m_decoding->setVisible(!line.isEmpty());
+}
+
+void LedgerView::showDecoding(const DocumentPtr& document, const analysis::PolicyView* policy) {
+    const bool isKnown = document && policy != nullptr && hasCacheLengths(*document, policy->id);
+    m_plot->setFigure(isKnown ? cacheLengthFigure(document, policy->id) : nullptr);
+    if (isKnown) {
+        m_lengths->setLengths(analysis::cacheLengths(*document, *policy),
+                              policy->decode->tokenText);
+    } else {
+        m_lengths->setLengths({}, {});
+    }
 }
 
 void LedgerView::setUpTable() {
@@ -48,6 +90,7 @@ void LedgerView::setUpTable() {
 
 void LedgerView::showSummary(const RunSummary& summary) {
     showLedger(summary.ledger, summary.imageTokens);
+    setDecodingLine(summary.decoding);
     m_prompt->setValue(QString::number(summary.promptTokens),
                        summary.imageTokens > 0 ? tr("tokens, %1 image").arg(summary.imageTokens)
                                                : QString());
@@ -71,6 +114,8 @@ void LedgerView::showLedger(const session::Ledger& ledger, std::int64_t imageTok
 
 void LedgerView::clear() {
     m_model->setLedger({});
+    setDecodingLine({});
+    showDecoding(nullptr, nullptr);
     for (StatTile* tile : {m_prompt, m_kept, m_protected, m_bytes, m_saved}) {
         tile->setValue(QStringLiteral("–"));
     }

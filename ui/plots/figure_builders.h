@@ -6,6 +6,7 @@
 #include "analysis/head_scatter.h"
 #include "analysis/survival.h"
 #include "analysis/trace_document.h"
+#include "ui/plots/cache_length_figure.h"
 #include "ui/plots/head_map_figure.h"
 #include "ui/plots/scatter_figure.h"
 #include "ui/plots/survival_figure.h"
@@ -35,6 +36,12 @@ std::shared_ptr<const HeadMapFigure> headMapFigure(const DocumentPtr& document,
 std::shared_ptr<const ScatterFigure> scatterFigure(const DocumentPtr& document,
                                                    const analysis::HeadScatter& scatter,
                                                    bool logImportance);
+
+/// Whether the trace says how long the cache was while a policy answered.
+bool hasCacheLengths(const analysis::TraceDocument& document, const std::string& policyId);
+/// Throws Error{Usage} for an unknown policy or where no lengths were recorded.
+std::shared_ptr<const CacheLengthFigure> cacheLengthFigure(const DocumentPtr& document,
+                                                           const std::string& policyId);
 
 /// `survival` is analysis::survival(document, query). Throws Error{Usage} for an unknown image.
 struct SurvivalInput {

@@ -97,13 +97,28 @@ FigurePtr makeScatter(const DocumentPtr& document, const RecipeEntry& entry) {
     return scatterFigure(document, scatter, entry.choice("x", {"log", "linear"}) == "log");
 }
 
+FigurePtr makeCacheLength(const DocumentPtr& document, const RecipeEntry& entry) {
+    const std::string id = policyId(*document, entry);
+    if (!hasCacheLengths(*document, id)) {
+        entry.fail("kind",
+                   "asks for the cache's length, which the trace does not hold for " +
+                       document->policy(id)->name,
+                   "Record a run that generates an answer.");
+    }
+    return cacheLengthFigure(document, id);
+}
+
 FigurePtr makeFigure(const DocumentPtr& document, const RecipeEntry& entry) {
-    const std::string kind = entry.required("kind", {"head-map", "survival", "scatter", "tokens"});
+    const std::string kind =
+        entry.required("kind", {"head-map", "survival", "scatter", "tokens", "cache-length"});
     if (kind == "head-map") {
         return makeHeadMap(document, entry);
     }
     if (kind == "survival") {
         return makeSurvival(document, entry);
+    }
+    if (kind == "cache-length") {
+        return makeCacheLength(document, entry);
     }
     return kind == "scatter" ? makeScatter(document, entry)
                              : tokenTextFigure(survivalInput(document, entry));
