@@ -112,7 +112,7 @@ std::string number(double value) {
 
 /// Numbers of a row; as many empty cells where it was refused.
 std::string numberCells(const SweepRow& row) {
-    if (!row.refusal.empty()) {
+    if (!row.refused.empty()) {
         return ",,,,,,,,,,,,,,";
     }
     const policy::ResolvedPolicy& p = row.policy;
@@ -125,6 +125,13 @@ std::string numberCells(const SweepRow& row) {
 }
 
 } // namespace
+
+std::optional<std::int64_t> budgetOf(const SweepRow& row) {
+    if (!row.config.ratio) {
+        return row.config.budget;
+    }
+    return row.refused.empty() ? std::optional(row.policy.budget) : std::nullopt;
+}
 
 std::vector<SweepRow> sweep(Replayer& replayer, const SweepRequest& request,
                             const ProgressSink& progress, const CancellationToken& cancel) {
@@ -152,16 +159,16 @@ std::vector<SweepRow> sweep(Replayer& replayer, const SweepRequest& request,
             if (error.kind() != ErrorKind::Usage && error.kind() != ErrorKind::BadInput) {
                 throw;
             }
-            row.refusal = error.message();
+            row.refused = error.message();
         }
         if (progress) {
             progress({"Sweeping", static_cast<std::int64_t>(rows.size()), total, "settings"});
         }
     }
     const bool allRefused = std::all_of(rows.begin(), rows.end(),
-                                        [](const SweepRow& row) { return !row.refusal.empty(); });
+                                        [](const SweepRow& row) { return !row.refused.empty(); });
     if (allRefused && !rows.empty()) {
-        throwUsage(rows.front().refusal, "None of the settings can be replayed from this trace.");
+        throwUsage(rows.front().refused, "None of the settings can be replayed from this trace.");
     }
     if (withErrors) {
         fillErrors(replayer, pending, progress, cancel, rows);
@@ -174,15 +181,17 @@ std::string sweepCsv(const trace::TraceReader& reader, const std::vector<SweepRo
         fmt::format("# sweep of {}, {} tokens, {} layers of {} KV heads\n",
                     csvComment(reader.path().filename().string()), reader.dimensions().tokens,
                     reader.dimensions().layers, reader.dimensions().kvHeads);
-    csv +=
-        "policy,allocator,budget,settings,window,recent,sink,tokens,rows,kept_per_head,kept_share,"
-        "kept_bytes,retained_mass,retained_mass_min,output_error,output_error_max,image_share,"
-        "text_share,redundancy,note\n";
+    csv += "policy,allocator,budget,settings,refused,window,recent,sink,tokens,rows,kept_per_head,"
+           "kept_share,"
+           "kept_bytes,retained_mass,retained_mass_min,output_error,output_error_max,image_share,"
+           "text_share,redundancy,note\n";
     for (const SweepRow& row : rows) {
-        csv += fmt::format("{},{},{},{},{},{}\n", csvCell(row.config.scorer),
-                           csvCell(row.config.allocator), row.config.budget,
-                           csvCell(policy::policyText(row.config)), numberCells(row),
-                           csvCell(row.refusal.empty() ? row.policy.note : row.refusal));
+        const auto budget = budgetOf(row);
+        csv += fmt::format("{},{},{},{},{},{},{}\n", csvCell(row.config.scorer),
+                           csvCell(row.config.allocator),
+                           budget ? fmt::format("{}", *budget) : std::string(),
+                           csvCell(policy::policyText(row.config)), csvCell(row.refused),
+                           numberCells(row), csvCell(row.policy.note));
     }
     return csv;
 }

@@ -8,6 +8,7 @@
 #include "policy/policy_list.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,7 +25,7 @@ struct SweepRequest {
 /// Means are over all KV heads of all layers; NaN where there is nothing to say.
 struct SweepRow {
     policy::PolicyConfig config;
-    std::string refusal;           ///< why there are no numbers, "" = there are
+    std::string refused;           ///< why there are no numbers, "" = there are
     policy::ResolvedPolicy policy; ///< of a row that was not refused
     std::int64_t rows = 0;         ///< window rows that mass and error are measured on
     double keptPerHead = 0;        ///< tokens
@@ -35,13 +36,17 @@ struct SweepRow {
     double redundancy = 0;
 };
 
+/// Tokens per KV head that the row asks for: its budget, or what its ratio came to; nothing where a
+/// ratio was refused. 0 = everything.
+std::optional<std::int64_t> budgetOf(const SweepRow& row);
+
 /// Throws Error{Cancelled}; the first refusal if every row was refused.
 std::vector<SweepRow> sweep(Replayer& replayer, const SweepRequest& request,
                             const ProgressSink& progress = {},
                             const CancellationToken& cancel = {});
 
 /// A `#` line naming the trace, a header, one line per row:
-/// policy,allocator,budget,settings,window,recent,sink,tokens,rows,kept_per_head,kept_share,
+/// policy,allocator,budget,settings,refused,window,recent,sink,tokens,rows,kept_per_head,kept_share,
 /// kept_bytes,retained_mass,retained_mass_min,output_error,output_error_max,image_share,text_share,
 /// redundancy,note
 std::string sweepCsv(const trace::TraceReader& reader, const std::vector<SweepRow>& rows);

@@ -216,7 +216,8 @@ std::string comparisonTable(const session::RunResult& result) {
     return fmt::format(
         "{}\n{}KL, top-1 and perplexity: forced along the {} tokens of the full cache's answer, "
         "over the {} steps that read the evicted cache. Errors: |o_full - o_kept| / |o_full| of "
-        "the attention, mean over layers and heads, predicted on the observation window, measured "
+        "the attention, mean over heads that can be evicted, predicted on the observation window, "
+        "measured "
         "on the answer's own queries. * best of its budget.\n",
         table.text(), refusals, result.fullAnswer.tokenIds.size(),
         std::max<std::size_t>(result.fullAnswer.tokenIds.size(), 1) - 1);

@@ -30,11 +30,13 @@ constexpr const char* kExamples =
     "  ecokv sweep out.ecokv.h5 --policies ecokv --policies mixkv --budgets 32 "
     "--allocators uniform\n"
     "Commas separate policies; NAME:key=value,key=value goes on until the next part without '='.\n"
-    "Columns: settings (as --policy reads them), kept_per_head (tokens, mean over heads),\n"
+    "Columns: budget (tokens per head, a ratio's too; 0 = all), settings (as --policy reads\n"
+    "them), refused (why a row is empty), kept_per_head (tokens, mean over heads),\n"
     "kept_bytes, rows (last query rows that the next four are measured on, the same for all),\n"
     "retained_mass (share of their attention; mean and worst head), output_error (of the\n"
     "attention output; mean and worst head), image_share and text_share (of\n"
-    "the picture's and of the other tokens that are kept), redundancy, note (why a row is empty).";
+    "the picture's and of the other tokens that are kept), redundancy, note (what a policy "
+    "changed).";
 
 struct SweepCommand {
     ReplayInput input;
@@ -69,12 +71,13 @@ void addSweepOptions(CLI::App& sweep, SweepCommand& o) {
 }
 
 Json rowJson(const analysis::SweepRow& row) {
+    const auto budget = analysis::budgetOf(row);
     Json json{{"policy", row.config.scorer},
               {"allocator", row.config.allocator},
-              {"budget", row.config.budget},
+              {"budget", budget ? Json(*budget) : Json(nullptr)},
               {"settings", policy::policyText(row.config)},
-              {"refusal", row.refusal.empty() ? Json(nullptr) : Json(row.refusal)}};
-    if (!row.refusal.empty()) {
+              {"refused", row.refused.empty() ? Json(nullptr) : Json(row.refused)}};
+    if (!row.refused.empty()) {
         return json;
     }
     json.update({{"window", row.policy.window},
@@ -105,12 +108,12 @@ std::string sweepJson(const trace::TraceReader& reader,
     return jsonText(json);
 }
 
-/// Tokens per KV head; a ratio was resolved to them, unless it was refused.
 std::string budgetCell(const analysis::SweepRow& row) {
-    if (row.config.ratio) {
-        return row.refusal.empty() ? fmt::format("{}", row.policy.budget) : std::string("-");
+    const auto budget = analysis::budgetOf(row);
+    if (!budget) {
+        return "-";
     }
-    return row.config.budget > 0 ? fmt::format("{}", row.config.budget) : std::string("all");
+    return *budget > 0 ? fmt::format("{}", *budget) : std::string("all");
 }
 
 void printTable(const std::vector<analysis::SweepRow>& rows) {
@@ -121,8 +124,8 @@ void printTable(const std::vector<analysis::SweepRow>& rows) {
         policy::PolicyConfig named = row.config;
         named.budget = 0; // has a column
         const std::string name = policy::policyText(named);
-        if (!row.refusal.empty()) {
-            table.addRow({name, budgetCell(row), "", "", "", "", "", "", row.refusal});
+        if (!row.refused.empty()) {
+            table.addRow({name, budgetCell(row), "", "", "", "", "", "", row.refused});
             continue;
         }
         table.addRow({name, budgetCell(row), fmt::format("{:.1f}", row.keptPerHead),

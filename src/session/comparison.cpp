@@ -8,7 +8,6 @@
 #include "session/trace_records.h"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 namespace ecokv::session {
@@ -24,11 +23,18 @@ cache::KvCache copyOf(const cache::KvCache& source, std::int64_t spare) {
     return copy;
 }
 
-std::optional<double> meanOf(const std::vector<float>& values) {
-    if (values.empty()) {
-        return std::nullopt;
+/// Mean over the heads of [layer, kvHead] that can be evicted: sliding layers lose nothing, and
+/// their zeros would flatter every policy (field case F034).
+std::optional<double> meanOf(const std::vector<float>& values, const policy::ModelShape& shape) {
+    double sum = 0;
+    std::int64_t count = 0;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        if (!shape.isSliding(static_cast<std::int32_t>(i) / shape.kvHeads)) {
+            sum += static_cast<double>(values[i]);
+            ++count;
+        }
     }
-    return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+    return count > 0 ? std::optional(sum / static_cast<double>(count)) : std::nullopt;
 }
 
 double speedOf(std::size_t tokens, double seconds) {
@@ -169,9 +175,9 @@ ComparedPolicy Comparison::compare(std::size_t index) {
         result.meanKl = summary.meanKl;
         result.top1Agreement = summary.top1Agreement;
         result.perplexityRatio = summary.perplexityRatio;
-        result.predictedError = meanOf(variant.predictedError);
+        result.predictedError = meanOf(variant.predictedError, variant.policy.shape);
         result.measuredErrors = m_measuredError[index];
-        result.measuredError = meanOf(result.measuredErrors);
+        result.measuredError = meanOf(result.measuredErrors, variant.policy.shape);
         answerFreely(variant, forced, result);
     }
     result.divergence = divergenceOf(m_continuation.answer, result.answer);

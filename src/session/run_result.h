@@ -93,8 +93,8 @@ struct ComparedPolicy {
     std::optional<double> meanKl;          ///< KL(full || kept), nats
     std::optional<double> top1Agreement;   ///< 0..1
     std::optional<double> perplexityRatio; ///< kept / full
-    /// |o_full - o_kept| / |o_full|, mean over layers and heads: on the observation window, as
-    /// replay predicts it, and on the query rows of the continuation.
+    /// |o_full - o_kept| / |o_full|, mean over the heads that can be evicted: on the observation
+    /// window, as replay predicts it, and on the query rows of the continuation.
     std::optional<double> predictedError, measuredError;
     std::vector<float> measuredErrors;    ///< [layer, kvHead]; empty: nothing was decoded
     Answer answer;                        ///< free-running, greedy

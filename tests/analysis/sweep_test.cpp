@@ -50,7 +50,7 @@ TEST(Sweep, rowsHoldTheMeansOfSingleReplays) {
     for (const SweepRow& row : rows) {
         const ReplayResult single =
             opened->replayer->replay({.policy = row.config, .outputError = true, .measureRows = 8});
-        EXPECT_EQ(row.refusal, "");
+        EXPECT_EQ(row.refused, "");
         EXPECT_EQ(row.rows, 8);
         EXPECT_NEAR(row.retainedMass, meanOf(single.retainedMass), 1e-6);
         EXPECT_NEAR(row.outputError, meanOf(single.outputError), 1e-6);
@@ -68,11 +68,11 @@ TEST(Sweep, anImpossibleSettingIsARowThatSaysWhy) { // F031
     const auto opened = open();
     const auto rows = sweep(*opened->replayer, {grid("ecokv:recent=30,snapkv:window=8", {20, 40})});
     ASSERT_EQ(rows.size(), 4U);
-    EXPECT_NE(rows[0].refusal.find("smaller than what is always kept: 0 sinks + 30 recent"),
+    EXPECT_NE(rows[0].refused.find("smaller than what is always kept: 0 sinks + 30 recent"),
               std::string::npos)
-        << rows[0].refusal;
-    EXPECT_EQ(rows[1].refusal, "");
-    EXPECT_EQ(rows[2].refusal, "");
+        << rows[0].refused;
+    EXPECT_EQ(rows[1].refused, "");
+    EXPECT_EQ(rows[2].refused, "");
 }
 
 TEST(Sweep, ofImpossibleSettingsOnlyIsRefused) {

@@ -99,6 +99,17 @@ def test_a_share_takes_the_place_of_the_runs_budget(trace: Path) -> None:
     assert diff["mean_jaccard"] == 1
     rows = run_ecokv("sweep", trace, "--policies", "ecokv,snapkv:window=4", "--ratio", 0.9)["rows"]
     assert [row["kept_per_head"] for row in rows] == [26, 26]
+    assert [row["budget"] for row in rows] == [26, 26]
+
+
+def test_a_sweep_names_the_tokens_of_a_share_and_what_was_refused(trace: Path, tmp_path: Path) -> None:
+    table = tmp_path / "sweep.csv"
+    done = run_program("ecokv", "sweep", trace, "--policies", "ecokv,h2o,full", "--ratio", 0.9, "--csv", table)
+    assert done.returncode == 0, done.stderr
+    rows = read_table(table.read_text("utf-8"))
+    assert [row["budget"] for row in rows] == ["26", "", "0"]  # floor(269 * 0.1); h2o is refused, full keeps all
+    assert "observes 269 query rows" in rows[1]["refused"] and rows[1]["note"] == rows[1]["kept_bytes"] == ""
+    assert rows[0]["refused"] == rows[2]["refused"] == ""
 
 
 def test_the_table_says_it_in_words(trace: Path) -> None:
@@ -211,7 +222,7 @@ def test_sweep_rows_are_those_of_single_replays(trace: Path, tmp_path: Path) -> 
 def test_an_impossible_setting_is_an_explained_empty_row(trace: Path) -> None:
     """F031: one policy that protects more than a budget must not end the table for the others."""
     result = run_ecokv("sweep", trace, "--policies", "ecokv:recent=20,sink=4,snapkv:window=8,h2o", "--budgets", "16,48")
-    refused = {(row["policy"], row["budget"]): row["refusal"] for row in result["rows"]}
+    refused = {(row["policy"], row["budget"]): row["refused"] for row in result["rows"]}
     assert "4 sinks + 20 recent" in refused["ecokv", 16]
     assert refused["ecokv", 48] is None and refused["snapkv", 16] is None
     assert "observes 269 query rows" in refused["h2o", 48]

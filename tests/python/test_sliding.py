@@ -132,6 +132,23 @@ def test_a_run_leaves_sliding_layers_whole_and_out_of_its_figures(tmp_path: Path
         np.testing.assert_array_equal(again["/policies/0/kept"][:], live["/policies/0/kept"][:])
 
 
+def test_mean_errors_of_a_comparison_leave_sliding_layers_out(tmp_path: Path) -> None:
+    """They keep every row: their zeros among the evicted heads would halve the errors of this model."""
+    make_checkpoint(tmp_path / "model", ALTERNATING)
+    trace = tmp_path / "compared.ecokv.h5"
+    rows = run_on_document(tmp_path / "model", "--compare", "ecokv:window=8", "--budgets", 24, "--trace", trace)["comparison"]
+    compressed = [row for row in rows if row["compressed"]]
+    assert {row["policy"] for row in compressed} == {"ecokv:window=8", "random"}
+    with h5py.File(trace) as file:
+        for row in compressed:
+            policy = file[f"policies/{row['trace_policy']}"]
+            for name, mean in (("output_error", "predicted_output_error"), ("measured_error", "measured_output_error")):
+                errors = policy[name][:].astype(np.float64)
+                assert errors[[0, 2]].max() < 1e-12 and errors[[1, 3]].min() > 1e-6
+                assert row[mean] == pytest.approx(errors[[1, 3]].mean(), rel=1e-6)
+                assert policy.attrs[mean] == pytest.approx(row[mean], rel=1e-12)
+
+
 def test_a_model_whose_layers_all_slide_is_not_compressed(tmp_path: Path) -> None:
     make_checkpoint(tmp_path / "model", MISTRAL)
     result = run_on_document(tmp_path / "model", "--policy", "snapkv", "--budget", 24, "--window", 8)
