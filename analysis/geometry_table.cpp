@@ -58,18 +58,23 @@ void readMetrics(const trace::TraceReader& reader, GeometryTable& table) {
     }
 }
 
+/// NaN where an unfinished run stopped; damage is told in a note, never shown as missing.
 void readSpectra(const trace::TraceReader& reader, GeometryTable& table) {
+    const std::int64_t recorded = reader.layersWritten() * table.kvHeads;
     for (const std::string& name : reader.headSpectra()) {
         auto& values = table.spectra[name];
         values.assign(static_cast<std::size_t>(table.layers * table.kvHeads * table.dim), kNaN);
         auto to = values.begin();
-        for (std::int64_t head = 0; head < table.layers * table.kvHeads; ++head, to += table.dim) {
+        for (std::int64_t head = 0; head < recorded; ++head, to += table.dim) {
+            const std::int64_t layer = head / table.kvHeads, kvHead = head % table.kvHeads;
             try {
-                const auto one =
-                    reader.headSpectrum(name, head / table.kvHeads, head % table.kvHeads);
+                const auto one = reader.headSpectrum(name, layer, kvHead);
                 std::copy(one.begin(), one.end(), to);
-            } catch (const Error&) {
-                return; // the run stopped here
+            } catch (const Error& error) {
+                table.notes.push_back(
+                    fmt::format("/heads/{} is left out from layer {} head {} on: {}", name, layer,
+                                kvHead, error.message()));
+                break;
             }
         }
     }

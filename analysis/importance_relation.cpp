@@ -5,6 +5,8 @@
 #include "analysis/rank_correlation.h"
 #include "base/error.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -26,21 +28,21 @@ bool hasScores(const trace::TraceReader& reader) {
     });
 }
 
-/// False where the run stopped before this layer.
-bool addRecorded(const trace::TraceReader& reader, std::int64_t layer, std::int64_t kvHead,
-                 std::vector<ImportanceRelation>& relations) {
+ImportanceRelation recordedRelation(const trace::TraceReader& reader, std::int64_t layer,
+                                    std::int64_t kvHead) {
     std::array<std::vector<float>, kNames.size()> scores;
-    try {
-        for (std::size_t i = 0; i < kNames.size(); ++i) {
+    for (std::size_t i = 0; i < kNames.size(); ++i) {
+        try {
             scores[i] = reader.scores(kNames[i], layer, kvHead);
+        } catch (const Error& error) {
+            throwBadInput(fmt::format("/scores/{} is left out from layer {} head {} on: {}",
+                                      kNames[i], layer, kvHead, error.message()));
         }
-    } catch (const Error&) {
-        return false;
     }
-    relations.push_back(importanceRelation({scores[0], scores[1], scores[2], scores[3]}));
-    relations.back().layer = layer;
-    relations.back().kvHead = kvHead;
-    return true;
+    ImportanceRelation relation = importanceRelation({scores[0], scores[1], scores[2], scores[3]});
+    relation.layer = layer;
+    relation.kvHead = kvHead;
+    return relation;
 }
 
 } // namespace
@@ -75,16 +77,19 @@ const ImportanceRelation* relationOf(const std::vector<ImportanceRelation>& rela
     return found == relations.end() ? nullptr : &*found;
 }
 
-std::vector<ImportanceRelation> importanceRelations(const trace::TraceReader& reader) {
+std::vector<ImportanceRelation> importanceRelations(const trace::TraceReader& reader,
+                                                    std::vector<std::string>& notes) {
     std::vector<ImportanceRelation> relations;
     if (!hasScores(reader)) {
         return relations;
     }
-    const trace::Dimensions& d = reader.dimensions();
-    for (std::int64_t head = 0; head < d.layers * d.kvHeads; ++head) {
-        if (!addRecorded(reader, head / d.kvHeads, head % d.kvHeads, relations)) {
-            break;
+    const std::int64_t kvHeads = reader.dimensions().kvHeads;
+    try {
+        for (std::int64_t head = 0; head < reader.layersWritten() * kvHeads; ++head) {
+            relations.push_back(recordedRelation(reader, head / kvHeads, head % kvHeads));
         }
+    } catch (const Error& error) {
+        notes.push_back(error.message());
     }
     return relations;
 }

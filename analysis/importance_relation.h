@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace ecokv::analysis {
@@ -34,8 +35,10 @@ struct ImportanceRelation {
 ImportanceRelation importanceRelation(const HeadScores& scores);
 
 /// [layer * kvHeads + kvHead] from /scores. Empty where the trace holds no such scores; layers that
-/// were not recorded are left out.
-std::vector<ImportanceRelation> importanceRelations(const trace::TraceReader& reader);
+/// an unfinished run did not come to are left out. A damaged dataset ends them too, and a sentence
+/// in `notes` names it.
+std::vector<ImportanceRelation> importanceRelations(const trace::TraceReader& reader,
+                                                    std::vector<std::string>& notes);
 /// The same from a replay with tokenScores.
 std::vector<ImportanceRelation> importanceRelations(const ReplayResult& replay);
 

@@ -6,12 +6,14 @@
 #include "cli/csv_file.h"
 #include "cli/geometry_report.h"
 #include "cli/signal_cancel.h"
+#include "cli/similarity_table.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <set>
 #include <utility>
 
 namespace ecokv::cli {
@@ -22,6 +24,7 @@ constexpr const char* kExamples =
     "Examples:\n"
     "  ecokv geometry out.ecokv.h5\n"
     "  ecokv geometry out.ecokv.h5 --csv heads.csv --spectrum-csv spectra.csv\n"
+    "  ecokv geometry out.ecokv.h5 --similarity-csv alike.csv --layer 2 --head 0 --metric euclid\n"
     "  ecokv geometry keys-of-others.h5 --policy ecokv:budget=64,window=16 --json";
 
 struct GeometryOptions {
@@ -29,6 +32,7 @@ struct GeometryOptions {
     std::string policy;
     std::int64_t layer = -1;
     bool json = false, noSplit = false;
+    SimilarityOptions similarity;
 };
 
 /// Scores and survivors: of the trace, or replayed.
@@ -45,7 +49,8 @@ public:
             addSurvivors(stored->record.kept, stored->title, report);
         }
         if (m_options.policy.empty() || firstStored) { // /scores are those of the first policy
-            report.relations = analysis::importanceRelations(*m_document.reader);
+            report.relations =
+                analysis::importanceRelations(*m_document.reader, report.table.notes);
             report.scores = report.relations.empty() ? "" : "recorded";
         }
         if (report.relations.empty()) {
@@ -99,18 +104,18 @@ private:
 };
 
 void checkOptions(const GeometryOptions& options) {
-    const auto isTwice = [](const std::filesystem::path& a, const std::filesystem::path& b) {
-        return !a.empty() && a == b;
-    };
-    if (isTwice(options.csv, options.spectrumCsv) || isTwice(options.csv, options.survivorsCsv) ||
-        isTwice(options.spectrumCsv, options.survivorsCsv)) {
-        throwUsage("Two of the tables were given the same file.", "Name a file for each.");
-    }
-    for (const auto* path : {&options.csv, &options.spectrumCsv, &options.survivorsCsv}) {
-        if (!path->empty()) {
-            checkCsvPath(*path);
+    std::set<std::filesystem::path> files;
+    for (const auto* path :
+         {&options.csv, &options.spectrumCsv, &options.survivorsCsv, &options.similarity.csv}) {
+        if (path->empty()) {
+            continue;
         }
+        if (!files.insert(*path).second) {
+            throwUsage("Two of the tables were given the same file.", "Name a file for each.");
+        }
+        checkCsvPath(*path);
     }
+    checkSimilarityOptions(options.similarity, options.layer);
 }
 
 void writeTables(const GeometryOptions& options, const GeometryReport& report,
@@ -135,6 +140,7 @@ void geometryCommand(const GeometryOptions& options) {
     checkOptions(options);
     const SignalCancel cancel;
     const auto document = analysis::openTrace(options.trace);
+    writeSimilarity(options.similarity, options.layer, *document); // cheap, and may refuse
     const bool stored = document->policy(options.policy) != nullptr;
     GeometryReport report;
     report.trace = options.trace.string();
@@ -164,7 +170,9 @@ void addGeometryCommand(CLI::App& app) {
                          "Whose scores and survivors: an id under /policies, or NAME:key=value,... "
                          "to replay (default: as recorded)");
     geometry
-        ->add_option("--layer", options->layer, "Cluster the heads of one layer; -1 = all layers")
+        ->add_option("--layer", options->layer,
+                     "Cluster the heads of one layer (and show one of --similarity-csv); -1 = all "
+                     "layers")
         ->capture_default_str();
     geometry->add_flag("--no-split", options->noSplit,
                        "One table for all tokens, without columns of image and text tokens");
@@ -172,6 +180,7 @@ void addGeometryCommand(CLI::App& app) {
     geometry->add_option("--spectrum-csv", options->spectrumCsv, "Write the eigenvalues (*.csv)");
     geometry->add_option("--survivors-csv", options->survivorsCsv,
                          "Write how far apart heads are in what they keep (*.csv)");
+    addSimilarityOptions(*geometry, options->similarity);
     geometry->add_flag("--json", options->json, "One JSON object on stdout");
     geometry->footer(kExamples);
     geometry->callback([options] { geometryCommand(*options); });

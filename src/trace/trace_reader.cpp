@@ -139,7 +139,11 @@ bool TraceReader::complete() const {
 }
 
 bool TraceReader::layersComplete() const {
-    return m_impl->summary().layersWritten == dimensions().layers;
+    return layersWritten() == dimensions().layers;
+}
+
+std::int64_t TraceReader::layersWritten() const {
+    return m_impl->summary().layersWritten;
 }
 
 const std::vector<std::string>& TraceReader::problems() const {

@@ -37,6 +37,8 @@ public:
     const Dimensions& dimensions() const;
     bool complete() const;
     bool layersComplete() const; ///< tensors of every layer are there
+    /// Layers an unfinished run came to; all of them in a finished or a foreign file.
+    std::int64_t layersWritten() const;
     /// Sentences: what is missing or unreadable ("/scores stops at layer 3 of 6").
     const std::vector<std::string>& problems() const;
     Attributes rootAttributes() const;

@@ -246,3 +246,112 @@ def test_tables_are_written_as_csv(recorded: Path, tmp_path: Path) -> None:
             values = np.array([float(row["spectrum_pre"]) for row in csv.DictReader(file)])
         np.testing.assert_allclose(values.reshape(layers, kv_heads, dim), trace["heads/spectrum_pre"][...], rtol=1e-6)
     assert len(survivors.read_text("utf-8").splitlines()) == 2 + (layers * kv_heads) ** 2
+
+
+def damage_last_chunk(path: Path, name: str) -> None:
+    """Noise in place of the last stored chunk; the file still opens, for its tables are whole."""
+    with h5py.File(path) as trace:
+        dataset = trace[name]
+        chunk = dataset.id.get_chunk_info(dataset.id.get_num_chunks() - 1)
+        at = [int(offset) for offset in chunk.chunk_offset[:2]]
+        assert at == [dataset.shape[0] - 1, dataset.shape[1] - 1]
+    with path.open("r+b") as file:
+        file.seek(chunk.byte_offset)
+        file.write(b"\xff" * chunk.size)
+
+
+@pytest.mark.parametrize("name", ["heads/spectrum", "scores/diversity_euclid"])
+def test_damage_is_told_and_never_shown_as_missing(recorded: Path, tmp_path: Path, name: str) -> None:
+    path = tmp_path / "damaged.ecokv.h5"
+    run_ecokv("run", "--model", DEMO_MODEL, "--prompt", "hello, what is this?", "--budget", 8, "--window", 4, "--compact",
+              "--max-new-tokens", 2, "--trace", path)
+    whole = run_ecokv("geometry", path)
+    damage_last_chunk(path, name)
+    report = run_ecokv("geometry", path)
+    assert not whole["notes"] and len(report["notes"]) == 1
+    last = report["heads"][-1]
+    assert f"/{name} is left out from layer {last['layer']} head {last['kv_head']} on" in report["notes"][0]
+    assert report["heads"][:-1] == whole["heads"][:-1] and last != whole["heads"][-1]
+    assert f"/{name} is left out" in run_program("ecokv", "geometry", path).stdout
+
+
+def read_similarity(path: Path) -> tuple[str, list[tuple[int, int]], Array]:
+    """The comment, (first, last token) of each row, the values [row, column]."""
+    comment, header, *lines = path.read_text("utf-8").splitlines()
+    cells = [line.split(",") for line in lines]
+    rows = [(int(line[0]), int(line[1])) for line in cells]
+    assert header.split(",") == ["first_token", "last_token", *(str(first) for first, _ in rows)]
+    return comment, rows, np.array([line[2:] for line in cells], float)
+
+
+def pooled(keys: Array, metric: str, block: int) -> Array:
+    """Every pair first, then means over blocks: what the program must never hold."""
+    if metric == "cosine":
+        unit = keys / np.linalg.norm(keys, axis=1, keepdims=True)
+        pairs = unit @ unit.T
+    else:
+        pairs = ((keys[:, None] - keys[None]) ** 2).sum(-1)
+    starts = range(0, len(keys), block)
+    return np.array([[pairs[i:i + block, j:j + block].mean() for j in starts] for i in starts])
+
+
+@pytest.mark.parametrize("metric", ["cosine", "euclid"])
+@pytest.mark.parametrize(("size", "tokens", "block"), [(None, None, 2), (16, None, 32), (10, "3:102", 16), (2048, "40:77", 1),
+                                                       (1, "0:5", 8)])
+def test_similarity_is_the_mean_of_all_pairs_of_a_block(recorded: Path, tmp_path: Path, metric: str, size: int | None,
+                                                        tokens: str | None, block: int) -> None:
+    """269, 99, 37 and 5 tokens: no block divides them. Tolerance 2e-5 of the largest value (fp32 means)."""
+    table = tmp_path / "alike.csv"
+    options = [*(("--size", size) if size else ()), *(("--tokens", tokens) if tokens else ())]
+    done = run_program("ecokv", "geometry", recorded, "--layer", 2, "--head", 1, "--metric", metric, "--similarity-csv", table,
+                       *options)
+    assert done.returncode == 0, done.stderr
+    comment, rows, values = read_similarity(table)
+    first, end = (int(part) for part in (tokens or "0:269").split(":"))
+    assert rows == [(at, min(at + block, end) - 1) for at in range(first, end, block)]
+    with h5py.File(recorded) as trace:
+        assert trace["tensors/keys"].shape[2] == 269
+        expected = pooled(trace["tensors/keys"][2, 1, first:end].astype(np.float64), metric, block)
+    np.testing.assert_allclose(values, expected, atol=2e-5 * np.abs(expected).max())
+    assert comment.startswith("# ") and "prompt of 269 tokens" in comment and "layer 2 KV head 1" in comment
+    assert f"blocks of {block} token" in comment
+
+
+def test_keys_that_are_not_finite_are_counted_in_a_similarity_table(recorded: Path, tmp_path: Path) -> None:
+    path, table = tmp_path / "keys.h5", tmp_path / "alike.csv"
+    foreign_copy(recorded, path, "keys")
+    with h5py.File(path, "r+") as trace:
+        trace["tensors/keys"][0, 0, 7, 3] = np.nan
+    done = run_program("ecokv", "geometry", path, "--layer", 0, "--head", 0, "--similarity-csv", table, "--tokens", "5:9")
+    assert done.returncode == 0, done.stderr
+    comment, _, values = read_similarity(table)
+    assert "1 key(s) that are not finite count as zero" in comment
+    assert (values[2] == 0).all() and values[1, 1] == pytest.approx(1, abs=1e-6)
+
+
+@pytest.mark.parametrize(("arguments", "said"), [
+    (("--layer", 0), "--layer or --head was not given"),
+    (("--head", 0), "--layer or --head was not given"),
+    (("--layer", 99, "--head", 0), "no layer 99"),
+    (("--layer", 0, "--head", 9), "no layer 0 head 9"),
+    (("--layer", 0, "--head", 0, "--size", 0), "1 to 2048"),
+    (("--layer", 0, "--head", 0, "--size", 100000), "1 to 2048"),
+    (("--layer", 0, "--head", 0, "--metric", "dot"), "Choose cosine or euclid"),
+    (("--layer", 0, "--head", 0, "--tokens", "5:5"), "Tokens 5:5"),
+    (("--layer", 0, "--head", 0, "--tokens", "0:270"), "0:269"),
+    (("--layer", 0, "--head", 0, "--tokens", "12"), "FIRST:END"),
+])
+def test_impossible_similarity_tables_are_refused(recorded: Path, tmp_path: Path, arguments: tuple[object, ...],
+                                                  said: str) -> None:
+    table = tmp_path / "alike.csv"
+    done = run_program("ecokv", "geometry", recorded, "--similarity-csv", table, *arguments)
+    assert done.returncode == 2 and said in done.stderr and not table.exists()
+
+
+def test_options_of_the_similarity_table_need_it(recorded: Path, tmp_path: Path) -> None:
+    alone = run_program("ecokv", "geometry", recorded, "--head", 0)
+    assert alone.returncode == 2 and "--similarity-csv" in alone.stderr
+    replayed = tmp_path / "scores.ecokv.h5"
+    run_ecokv("replay", recorded, "--out", replayed)
+    keyless = run_program("ecokv", "geometry", replayed, "--layer", 0, "--head", 0, "--similarity-csv", tmp_path / "a.csv")
+    assert keyless.returncode == 3 and "/tensors/keys" in keyless.stderr
