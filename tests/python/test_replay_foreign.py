@@ -107,7 +107,7 @@ def test_redundancy_of_a_python_dump_is_the_mean_similarity_of_its_keys(foreign:
 def test_sweep_and_diff_work_on_a_python_dump(foreign: Path) -> None:
     result = run_ecokv("sweep", foreign, "--policies", "ecokv,snapkv:window=8,keydiff,random,full", "--budgets", "12,30")
     assert len(result["rows"]) == 9
-    assert all(row["refusal"] is None and row["output_error"] is not None for row in result["rows"])
+    assert all(row["refused"] is None and row["output_error"] is not None for row in result["rows"])
     diff = run_ecokv("diff", foreign, "--a", "snapkv:window=8", "--b", "snapkv:window=16", "--budget", 24)
     with h5py.File(foreign) as file:
         for head in diff["heads"]:
