@@ -89,15 +89,15 @@ def single_changes() -> list[Policy]:
 
 @dataclass(frozen=True)
 class Change:
-    """A single change of the default and how clearly it lowers the mean KL."""
+    """A single change of the default and by how much it lowers the mean KL, in nats."""
 
     factor: str
     option: str
-    gain: float  # of mean KL, in standard errors of the paired difference
+    gain: float
 
 
 def promising(measured: Measured, least: float = 1.0) -> list[Change]:
-    """The best option of each factor, where it lowers the KL by `least` standard errors."""
+    """The best option of each factor, largest gain first; `least` standard errors or more."""
     default = over_budgets(measured.kl[DEFAULT])
     found = []
     for factor, options in FACTORS.items():
@@ -105,18 +105,17 @@ def promising(measured: Measured, least: float = 1.0) -> list[Change]:
         for option in options:
             name = with_options(option).name
             difference = paired(over_budgets(measured.kl[name]), default)
-            if difference.error > 0:
-                changes.append(Change(factor, option, -difference.mean / difference.error))
-        best = max(changes, key=lambda change: change.gain, default=None)
-        if best is not None and best.gain >= least:
-            found.append(best)
+            if -difference.mean >= least * difference.error > 0:
+                changes.append(Change(factor, option, -difference.mean))
+        if changes:
+            found.append(max(changes, key=lambda change: change.gain))
     return sorted(found, key=lambda change: -change.gain)
 
 
-def combinations(changes: list[Change], most: int = 4) -> list[Policy]:
-    """All changes together, each left out in turn, and the two best alone."""
+def combinations(changes: list[Change], most: int = 5) -> list[Policy]:
+    """The largest changes together, each left out in turn, the two largest and the largest."""
     changes = changes[:most]
-    sets = [changes, changes[:2]] + [[c for c in changes if c is not left] for left in changes]
+    sets = [changes, changes[:2], changes[:1]] + [[c for c in changes if c is not left] for left in changes]
     texts = dict.fromkeys(",".join(c.option for c in chosen) for chosen in sets if chosen)
     return [with_options(text) for text in texts]
 
