@@ -73,7 +73,8 @@ class Run:
         main = self.measure(model, "confirm", policies, studies.BUDGETS[model.name])
         tight = studies.TIGHT[model.name]
         allocated = self.measure(model, "confirm", studies.ALLOCATED, tight)
-        return report.Study(model, chosen, main, allocated)
+        matched = self.measure(model, "confirm", studies.MATCHED, tight)
+        return report.Study(model, chosen, main, allocated, matched)
 
 
 def main() -> None:

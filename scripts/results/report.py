@@ -42,6 +42,7 @@ class Study:
     chosen: Chosen
     main: Measured  # set "confirm"
     allocated: Measured  # set "confirm"
+    matched: Measured  # set "confirm"
 
 
 def full_line(measured: Measured) -> str:
@@ -117,6 +118,21 @@ def confirmation(study: Study) -> str:
     )
 
 
+def matched_tables(study: Study) -> str:
+    """The default against its simplest changes, and scorers with equal window and protection."""
+    names = [policy.name for policy in study.matched.policies]
+    changed = [name for name in names if name.startswith("ecokv:")]
+    others = [name for name in names if name != studies.SIMPLE]
+    return "\n\n".join(
+        [
+            f"{study.model.title}, confirming set, budgets "
+            f"{', '.join(map(str, study.matched.budgets))}:",
+            tables.differences(study.matched, studies.DEFAULT, changed),
+            tables.differences(study.matched, studies.SIMPLE, others),
+        ]
+    )
+
+
 def allocator_table(study: Study) -> str:
     """Allocators within a scorer, paired with uniform."""
     rows = []
@@ -173,6 +189,8 @@ def section(all_studies: list[Study], command: str) -> str:
         "is better:",
         choice_table(all_studies),
         "\n".join(f"- {confirmation(study)}" for study in all_studies),
+        "#### The same window and protection for every scorer",
+        *(matched_tables(study) for study in all_studies),
         "#### Allocators (confirming set)",
         *(f"{study.model.title}:\n\n{allocator_table(study)}" for study in all_studies),
         "#### An earlier experiment re-measured\n\nRight values on the 135M demo, 24 other "

@@ -70,6 +70,19 @@ FACTORS = {
 # The score without its parts: importance alone is snapkv with the window and recent of ecokv.
 ABLATIONS = [with_options("window=8", "snapkv")]
 
+# Window and protection alike for all scorers, so that only the score differs; and the simplest
+# changes of the default, confirmed on their own.
+SIMPLE = "ecokv:window=4,recent=0"
+MATCHED = [
+    with_options(""),
+    with_options("recent=0"),
+    with_options("window=4"),
+    with_options("window=4,recent=0"),
+    with_options("window=8,recent=0", "snapkv"),
+    with_options("window=4,recent=0", "snapkv"),
+    with_options("window=4,recent=0", "mixkv"),
+]
+
 ALLOCATED = [
     with_options(options, scorer)
     for scorer, plain in (("ecokv", ""), ("snapkv", "window=8,recent=8,"))
