@@ -27,6 +27,7 @@ class Model:
     lines: tuple[int, ...]  # of the documents, in turn
     ask: str  # the question, with {key}
     max_new_tokens: int
+    share: int  # documents, in multiples of what is asked for: small models take many
 
 
 @dataclass(frozen=True)

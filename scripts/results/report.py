@@ -43,6 +43,7 @@ class Study:
     main: Measured  # set "confirm"
     allocated: Measured  # set "confirm"
     matched: Measured  # set "confirm"
+    joint: Measured  # set "confirm"
 
 
 def full_line(measured: Measured) -> str:
@@ -61,10 +62,9 @@ def main_tables(study: Study) -> str:
     tight = studies.TIGHT[study.model.name]
     return "\n\n".join(
         [
-            f"#### {study.model.title}\n\nRight values by budget ({full_line(study.main)}):",
-            tables.by_budget(study.main, "right", names),
-            "Mean KL to the full cache, in nats:",
-            tables.by_budget(study.main, "kl", names),
+            f"#### {study.model.title}\n\nRight values / mean KL to the full cache in nats, by budget "
+            f"({full_line(study.main)}):",
+            tables.by_budget(study.main, names),
             f"`ecokv` against the others over budgets {', '.join(map(str, tight))}, paired by "
             "document, ± one standard error; a difference counts from two:",
             tables.differences(study.main, studies.DEFAULT, others, tight),
@@ -127,10 +127,17 @@ def matched_tables(study: Study) -> str:
         [
             f"{study.model.title}, confirming set, budgets "
             f"{', '.join(map(str, study.matched.budgets))}:",
-            tables.differences(study.matched, studies.DEFAULT, changed),
+            tables.against(study.matched, changed, studies.DEFAULT),
             tables.differences(study.matched, studies.SIMPLE, others),
         ]
     )
+
+
+def joint_table(study: Study) -> str:
+    """What both models agree on, against the default."""
+    names = [policy.name for policy in study.joint.policies]
+    others = [name for name in names if name != studies.DEFAULT]
+    return tables.against(study.joint, others, studies.DEFAULT)
 
 
 def allocator_table(study: Study) -> str:
@@ -189,6 +196,9 @@ def section(all_studies: list[Study], command: str) -> str:
         "is better:",
         choice_table(all_studies),
         "\n".join(f"- {confirmation(study)}" for study in all_studies),
+        "One default for both: the changes that lowered the KL of both models on the choosing set "
+        "(one of them clearly), and the allocator `adaptive`, on the confirming set:",
+        *(f"{study.model.title}:\n\n{joint_table(study)}" for study in all_studies),
         "#### The same window and protection for every scorer",
         *(matched_tables(study) for study in all_studies),
         "#### Allocators (confirming set)",

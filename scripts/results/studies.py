@@ -25,8 +25,8 @@ def models(root: Path, build: Path) -> list[Model]:
     demo = root / "resources" / "demo-model"
     large = build / "results" / "demo-135m"
     return [
-        Model("135m", "135M demo (SmolLM2-135M-Instruct)", large, (5,), "{key}", 4),
-        Model("demo", "Demo model (1.9 M parameters)", demo, (6, 7, 8, 9), "{key}?", 4),
+        Model("135m", "135M demo (SmolLM2-135M-Instruct)", large, (5,), "{key}", 4, 1),
+        Model("demo", "Demo model (1.9 M parameters)", demo, (6, 7, 8, 9), "{key}?", 4, 4),
     ]
 
 
@@ -123,6 +123,30 @@ def promising(measured: Measured, least: float = 1.0) -> list[Change]:
         if changes:
             found.append(max(changes, key=lambda change: change.gain))
     return sorted(found, key=lambda change: -change.gain)
+
+
+def agreed(all_measured: list[Measured]) -> list[str]:
+    """Options that lower the KL on every model, on one of them by two standard errors."""
+    options = []
+    for option in (option for group in FACTORS.values() for option in group):
+        differences = [
+            paired(
+                over_budgets(measured.kl[with_options(option).name]),
+                over_budgets(measured.kl[DEFAULT]),
+            )
+            for measured in all_measured
+        ]
+        if all(d.mean < 0 for d in differences) and any(d.is_clear for d in differences):
+            options.append(option)
+    return options
+
+
+def joint(options: list[str]) -> list[Policy]:
+    """What the models agree on, and the allocator that shares a layer's budget, each and both."""
+    text = ",".join(options)
+    adaptive = "allocator=adaptive"
+    texts = ["", text, adaptive, f"{text},{adaptive}"] if text else ["", adaptive]
+    return [with_options(text) for text in texts]
 
 
 def combinations(changes: list[Change], most: int = 5) -> list[Policy]:

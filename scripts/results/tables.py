@@ -44,38 +44,57 @@ def verdict(value: Estimate, smaller_is_better: bool) -> str:
     return "better" if (value.mean < 0) == smaller_is_better else "**worse**"
 
 
-def by_budget(measured: Measured, what: str, names: list[str]) -> str:
-    """One row per policy, one column per budget."""
-    table = getattr(measured, what)
-    text = share if what == "right" else number
+def by_budget(measured: Measured, names: list[str]) -> str:
+    """Right values and KL: one row per policy, one column per budget."""
     rows = []
     for name in names:
-        means = [estimate(table[name][:, b]).mean for b in range(len(measured.budgets))]
-        rows.append([f"`{name}`", *(text(mean) for mean in means)])
+        cells = []
+        for b in range(len(measured.budgets)):
+            right = estimate(measured.right[name][:, b]).mean
+            kl = estimate(measured.kl[name][:, b]).mean
+            cells.append("-" if np.isnan(right) else f"{share(right)} / {number(kl)}")
+        rows.append([f"`{name}`", *cells])
     return markdown(["policy", *map(str, measured.budgets)], rows)
+
+
+def _compared(measured: Measured, ours: str, theirs: str, at: list[int]) -> list[str] | None:
+    """Right values and KL of `ours` minus `theirs`, paired by document; None without any."""
+    right, kl = (
+        paired(over_budgets(table[ours][:, at]), over_budgets(table[theirs][:, at]))
+        for table in (measured.right, measured.kl)
+    )
+    if np.isnan(kl.mean):
+        return None
+    return [
+        with_error(right),
+        verdict(right, smaller_is_better=False),
+        with_error(kl),
+        verdict(kl, smaller_is_better=True),
+    ]
 
 
 def differences(
     measured: Measured, ours: str, others: list[str], budgets: list[int] | None = None
 ) -> str:
-    """Right values and KL of `ours` minus those of the others, paired by document."""
+    """`ours` minus each of the others; words are about `ours`."""
     at = [measured.budgets.index(b) for b in budgets or measured.budgets]
-    rows = []
-    for other in others:
-        both = [
-            paired(over_budgets(table[ours][:, at]), over_budgets(table[other][:, at]))
-            for table in (measured.right, measured.kl)
-        ]
-        rows.append(
-            [
-                f"`{other}`",
-                with_error(both[0]),
-                verdict(both[0], smaller_is_better=False),
-                with_error(both[1]),
-                verdict(both[1], smaller_is_better=True),
-            ]
-        )
+    rows = [
+        [f"`{other}`", *cells]
+        for other in others
+        if (cells := _compared(measured, ours, other, at)) is not None
+    ]
     return markdown([f"`{ours}` minus", "right values", "", "mean KL", ""], rows)
+
+
+def against(measured: Measured, names: list[str], base: str) -> str:
+    """Each of the names minus `base`; words are about the name."""
+    at = list(range(len(measured.budgets)))
+    rows = [
+        [f"`{name}`", *cells]
+        for name in names
+        if (cells := _compared(measured, name, base, at)) is not None
+    ]
+    return markdown([f"minus `{base}`", "right values", "", "mean KL", ""], rows)
 
 
 def prediction(measured: Measured, names: list[str]) -> tuple[float, float, int]:
