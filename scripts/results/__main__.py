@@ -63,7 +63,8 @@ class Run:
             budgets,
         )
         names = [policy.name for policy in combined.policies]
-        return report.Chosen(single, combined, studies.best_of(combined, names))
+        allocated = self.measure(model, "choose", studies.ALLOCATED, budgets)
+        return report.Chosen(single, combined, allocated, studies.best_of(combined, names))
 
     def study(self, model: Model, chosen: report.Chosen, joint: list[Policy]) -> report.Study:
         """Everything about one model on the confirming set."""
@@ -94,7 +95,11 @@ def main() -> None:
     if not (models[0].folder / "tokenizer.json").exists():
         assemble(models[0].folder)
     chosen = [run.choose(model) for model in models]
-    joint = studies.joint(studies.agreed([one.single for one in chosen]))
+    settings = [option for group in studies.FACTORS.values() for option in group]
+    joint = studies.joint(
+        studies.agreed([one.single for one in chosen], settings),
+        studies.agreed([one.allocated for one in chosen], studies.ALLOCATORS),
+    )
     all_studies = [run.study(model, one, joint) for model, one in zip(models, chosen, strict=True)]
     tables.replace_section(arguments.readme, report.section(all_studies, "./run results"))
 

@@ -31,6 +31,7 @@ class Chosen:
 
     single: Measured  # set "choose"
     combined: Measured  # set "choose"
+    allocated: Measured  # set "choose"
     name: str  # the policy that won
 
 
@@ -196,8 +197,8 @@ def section(all_studies: list[Study], command: str) -> str:
         "is better:",
         choice_table(all_studies),
         "\n".join(f"- {confirmation(study)}" for study in all_studies),
-        "One default for both: the changes that lowered the KL of both models on the choosing set "
-        "(one of them clearly), and the allocator `adaptive`, on the confirming set:",
+        "One default for both: the settings and allocators that lowered the KL of both models on "
+        "the choosing set (of one of them clearly), on the confirming set:",
         *(f"{study.model.title}:\n\n{joint_table(study)}" for study in all_studies),
         "#### The same window and protection for every scorer",
         *(matched_tables(study) for study in all_studies),

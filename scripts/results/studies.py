@@ -67,6 +67,7 @@ FACTORS = {
     "pool": ["pool=1", "pool=9", "pool=13"],
     "pool_mode": ["pool_mode=max"],
 }
+ALLOCATORS = ["allocator=adaptive", "allocator=pyramid"]
 # The score without its parts: importance alone is snapkv with the window and recent of ecokv.
 ABLATIONS = [with_options("window=8", "snapkv")]
 
@@ -125,10 +126,10 @@ def promising(measured: Measured, least: float = 1.0) -> list[Change]:
     return sorted(found, key=lambda change: -change.gain)
 
 
-def agreed(all_measured: list[Measured]) -> list[str]:
+def agreed(all_measured: list[Measured], candidates: list[str]) -> list[str]:
     """Options that lower the KL on every model, on one of them by two standard errors."""
     options = []
-    for option in (option for group in FACTORS.values() for option in group):
+    for option in candidates:
         differences = [
             paired(
                 over_budgets(measured.kl[with_options(option).name]),
@@ -141,12 +142,11 @@ def agreed(all_measured: list[Measured]) -> list[str]:
     return options
 
 
-def joint(options: list[str]) -> list[Policy]:
-    """What the models agree on, and the allocator that shares a layer's budget, each and both."""
-    text = ",".join(options)
-    adaptive = "allocator=adaptive"
-    texts = ["", text, adaptive, f"{text},{adaptive}"] if text else ["", adaptive]
-    return [with_options(text) for text in texts]
+def joint(settings: list[str], allocators: list[str]) -> list[Policy]:
+    """What the models agree on of the score, of the allocator, each and both."""
+    text = ",".join(settings)
+    texts = ["", text, *allocators, *(f"{text},{allocator}" for allocator in allocators if text)]
+    return [with_options(text) for text in dict.fromkeys(texts)]
 
 
 def combinations(changes: list[Change], most: int = 5) -> list[Policy]:

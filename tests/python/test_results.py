@@ -86,6 +86,16 @@ def test_only_changes_that_lower_the_kl_clearly_are_combined() -> None:
     assert studies.best_of(measured, ["ecokv", "ecokv:window=16", "ecokv:geometry=pre"]) == "ecokv:geometry=pre"
 
 
+def test_one_default_takes_only_what_every_model_agrees_on() -> None:
+    clear = made_up({"ecokv:geometry=pre": [0.5, 0.55, 0.45, 0.5], "ecokv:window=4": [0.5, 0.55, 0.45, 0.5]})
+    other = made_up({"ecokv:geometry=pre": [0.99, 1.1, 0.89, 1.0], "ecokv:window=4": [1.2, 1.3, 1.0, 1.1]})
+    found = studies.agreed([clear, other], ["window=4", "geometry=pre", "window=16"])
+    assert found == ["geometry=pre"], "window=4 is worse on the other, window=16 changes nothing"
+    assert [policy.text for policy in studies.joint(found, ["allocator=adaptive"])] == [
+        "ecokv", "ecokv:geometry=pre", "ecokv:allocator=adaptive", "ecokv:geometry=pre,allocator=adaptive"]
+    assert [policy.text for policy in studies.joint([], [])] == ["ecokv"]
+
+
 def test_differences_are_called_by_two_standard_errors() -> None:
     measured = made_up({"ecokv:geometry=pre": [0.5, 0.55, 0.45, 0.5], "ecokv:alpha=0": [1.4, 0.8, 0.6, 1.1]})
     text = tables.differences(measured, "ecokv", ["ecokv:geometry=pre", "ecokv:alpha=0"])
