@@ -245,12 +245,13 @@ def test_a_stopped_sweep_leaves_no_half_table(tmp_path: Path) -> None:
     with h5py.File(tmp_path / "big.h5", "w") as file:
         file["tensors/keys"] = random.standard_normal((4, 4, 4096, 64), np.float32)
         file["tensors/window_queries"] = random.standard_normal((4, 8, 16, 64), np.float32)
-    budgets = ",".join(str(budget) for budget in range(40, 1040))
-    sweep = subprocess.Popen([str(program("ecokv")), "sweep", str(tmp_path / "big.h5"), "--policies", "ecokv",
+    budgets = ",".join(str(budget) for budget in range(40, 3040))  # seconds of work: 30,000 settings
+    sweep = subprocess.Popen([str(program("ecokv")), "sweep", str(tmp_path / "big.h5"), "--policies",
+                              "ecokv,keydiff,manifoldkv,knorm,vnorm", "--allocators", "uniform,adaptive",
                               "--budgets", budgets, "--csv", str(tmp_path / "t.csv")], stderr=subprocess.PIPE, text=True)
     assert sweep.stderr is not None
-    sweep.stderr.readline()  # "Sweeping (1000 settings)"
-    time.sleep(0.2)
+    sweep.stderr.readline()  # "Sweeping (30000 settings)"
+    time.sleep(0.1)
     sweep.send_signal(signal.SIGINT)
     _, errors = sweep.communicate(timeout=60)
     assert sweep.returncode == 4, errors
