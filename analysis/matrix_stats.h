@@ -1,9 +1,11 @@
 #pragma once
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Ranges for colour scales. Pure functions, any thread.
+// Ranges for colour scales, and means. Pure functions, any thread.
 
 #include <cstddef>
+#include <limits>
 #include <optional>
+#include <ranges>
 #include <span>
 
 namespace ecokv::analysis {
@@ -16,5 +18,15 @@ struct FiniteRange {
 
 /// The range of the finite values only (F143); nothing if there is none.
 std::optional<FiniteRange> finiteRange(std::span<const float> values);
+
+/// Mean of a vector or span, in fp64; NaN for no values, and where one of them is NaN.
+template <std::ranges::sized_range Values> double meanOf(const Values& values) {
+    double sum = 0;
+    for (const auto value : values) {
+        sum += static_cast<double>(value);
+    }
+    return std::ranges::empty(values) ? std::numeric_limits<double>::quiet_NaN()
+                                      : sum / static_cast<double>(std::ranges::size(values));
+}
 
 } // namespace ecokv::analysis

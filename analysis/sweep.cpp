@@ -2,6 +2,7 @@
 #include "analysis/sweep.h"
 
 #include "analysis/csv_text.h"
+#include "analysis/matrix_stats.h"
 #include "base/error.h"
 #include "policy/head_geometry.h"
 
@@ -18,14 +19,6 @@ namespace ecokv::analysis {
 namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-
-template <class T> double meanOf(const std::vector<T>& values) {
-    double sum = 0;
-    for (const T value : values) {
-        sum += static_cast<double>(value);
-    }
-    return values.empty() ? kNone : sum / static_cast<double>(values.size());
-}
 
 /// Mean share of the tokens of a kind that heads keep: [image, other].
 std::array<double, 2> keptByKind(const ReplayResult& replayed, const std::vector<bool>& isImage) {

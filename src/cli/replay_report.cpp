@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "cli/replay_report.h"
 
+#include "analysis/matrix_stats.h"
 #include "cli/json_text.h"
 #include "cli/text_table.h"
 
@@ -8,7 +9,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <span>
 
 namespace ecokv::cli {
@@ -17,15 +17,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-
-template <class T> double meanOf(std::span<const T> values) {
-    double sum = 0;
-    for (const T value : values) {
-        sum += static_cast<double>(value);
-    }
-    return values.empty() ? kNone : sum / static_cast<double>(values.size());
-}
+using analysis::meanOf;
 
 /// Entries of one layer in [layer, kvHead] numbers; empty where there are none.
 template <class T>
@@ -139,16 +131,15 @@ std::string replayText(const trace::TraceReader& reader, const analysis::ReplayR
         redundancy.insert(redundancy.end(), own.begin(), own.end());
         table.addRow({fmt::format("{}", layer),
                       fmt::format("{:.1f}", meanOf(layerOf(replayed.budgetPerHead, layer, heads))),
-                      numberCell(meanOf(std::span<const float>(own))),
+                      numberCell(meanOf(own)),
                       numberCell(meanOf(layerOf(replayed.retainedMass, layer, heads))),
                       numberCell(meanOf(layerOf(replayed.outputError, layer, heads))), ""});
     }
-    const double kept = meanOf(std::span<const std::int32_t>(replayed.budgetPerHead));
-    const double mass = meanOf(std::span<const float>(replayed.retainedMass));
-    const double error = meanOf(std::span<const float>(replayed.outputError));
-    table.addRow({"all", fmt::format("{:.1f}", kept),
-                  numberCell(meanOf(std::span<const float>(redundancy))), numberCell(mass),
-                  numberCell(error), ""});
+    const double kept = meanOf(replayed.budgetPerHead);
+    const double mass = meanOf(replayed.retainedMass);
+    const double error = meanOf(replayed.outputError);
+    table.addRow({"all", fmt::format("{:.1f}", kept), numberCell(meanOf(redundancy)),
+                  numberCell(mass), numberCell(error), ""});
     text += fmt::format("\n{}\n", table.text());
     text += fmt::format("Keeps {:.1f} of {} tokens per KV head ({:.1f} %), which hold {:.1f} % of "
                         "the attention of the last {} row(s)",
@@ -162,16 +153,15 @@ std::string replayText(const trace::TraceReader& reader, const analysis::ReplayR
 
 std::string replayJson(const trace::TraceReader& reader, const analysis::ReplayResult& replayed,
                        const Reproduction& reproduction) {
-    Json json{
-        {"trace", reader.path().string()},
-        {"policy", settingsJson(policy::settingsOf(replayed.policy))},
-        {"tokens", replayed.policy.tokens},
-        {"mean_kept", meanOf(std::span<const std::int32_t>(replayed.budgetPerHead))},
-        {"mean_retained_mass", jsonNumber(meanOf(std::span<const float>(replayed.retainedMass)))},
-        {"mean_output_error", jsonNumber(meanOf(std::span<const float>(replayed.outputError)))},
-        {"heads", headsJson(replayed)},
-        {"notes", replayed.notes},
-        {"reproduces", nullptr}};
+    Json json{{"trace", reader.path().string()},
+              {"policy", settingsJson(policy::settingsOf(replayed.policy))},
+              {"tokens", replayed.policy.tokens},
+              {"mean_kept", meanOf(replayed.budgetPerHead)},
+              {"mean_retained_mass", jsonNumber(meanOf(replayed.retainedMass))},
+              {"mean_output_error", jsonNumber(meanOf(replayed.outputError))},
+              {"heads", headsJson(replayed)},
+              {"notes", replayed.notes},
+              {"reproduces", nullptr}};
     if (!reproduction.policyId.empty()) {
         json["reproduces"] = {{"policy_id", reproduction.policyId},
                               {"heads", reproduction.heads},

@@ -2,6 +2,7 @@
 #include "cli/run_report.h"
 
 #include "cli/comparison_report.h"
+#include "cli/json_text.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -58,10 +59,6 @@ KeptSummary summarise(const session::Ledger& ledger) {
 
 Json pathJson(const std::filesystem::path& path) {
     return path.empty() ? Json(nullptr) : Json(path.string());
-}
-
-std::string dumped(const Json& json) {
-    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 /// Tokens per head and bytes at every step; the whole table is in the trace.
@@ -134,7 +131,7 @@ std::string runResultJson(const session::RunResult& result) {
         for (const session::QuestionResult& question : result.questions) {
             json["questions"].push_back(questionJson(question, result.hasFullAnswer));
         }
-        return dumped(json);
+        return jsonText(json);
     }
     json.update(answerJson(result.answer));
     if (result.hasFullAnswer) {
@@ -144,7 +141,7 @@ std::string runResultJson(const session::RunResult& result) {
     if (!result.compared.empty()) {
         json["comparison"] = comparisonJson(result);
     }
-    return dumped(json);
+    return jsonText(json);
 }
 
 std::string generationText(const session::RunResult& result) {
