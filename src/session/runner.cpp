@@ -178,16 +178,20 @@ void Runner::prefill() {
         note(lost);
     }
     m_questionTail = m_prompt.questionTail;
-    m_result.timings.prefillSeconds = watch.seconds();
-    m_result.timings.scoringSeconds = pipeline.scoringSeconds();
-    m_result.ledger = makeLedger(*m_cache, m_policy);
-    m_listener.ledger(m_result.ledger);
+    notePrefilled(watch.seconds(), pipeline.scoringSeconds());
     if (m_trace) {
         auto record = pipeline.policyRecord(kRunPolicyId);
         record.attributes["kept_bytes"] = static_cast<std::int64_t>(m_result.ledger.keptBytes);
         record.attributes["full_bytes"] = static_cast<std::int64_t>(m_result.ledger.fullBytes);
         m_trace->writePolicy(record);
     }
+}
+
+void Runner::notePrefilled(double seconds, double scoringSeconds) {
+    m_result.timings.prefillSeconds = seconds;
+    m_result.timings.scoringSeconds = scoringSeconds;
+    m_result.ledger = makeLedger(*m_cache, m_policy);
+    m_listener.ledger(m_result.ledger);
 }
 
 void Runner::recordAnswers() {

@@ -46,6 +46,7 @@ private:
     GenerationParams generation(Stream stream);
     /// Null where the cache may grow.
     std::unique_ptr<DecodeEvictor> makeEvictor() const;
+    void notePrefilled(double seconds, double scoringSeconds);
     void noteDecoded(double seconds, std::size_t tokens);
     void recordAnswers();
     void recordQuestions();

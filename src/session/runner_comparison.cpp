@@ -6,7 +6,6 @@
 #include "kernels/backend_choice.h"
 #include "session/compared_prefill.h"
 #include "session/comparison.h"
-#include "session/ledger_book.h"
 #include "session/trace_records.h"
 
 #include <algorithm>
@@ -58,10 +57,7 @@ void Runner::prefillComparison() {
     for (const std::string& sentence : pipeline.notes()) {
         note(sentence);
     }
-    m_result.timings.prefillSeconds = watch.seconds();
-    m_result.timings.scoringSeconds = pipeline.scoringSeconds();
-    m_result.ledger = makeLedger(*m_cache, m_policy);
-    m_listener.ledger(m_result.ledger);
+    notePrefilled(watch.seconds(), pipeline.scoringSeconds());
 }
 
 void Runner::compare() {
@@ -79,10 +75,7 @@ void Runner::compare() {
     m_result.answer = comparison.fullAnswer();
     m_result.fullAnswer = m_result.answer;
     m_result.hasFullAnswer = true;
-    m_result.timings.decodeSeconds = comparison.fullSeconds();
-    const auto decoded = static_cast<double>(m_result.answer.tokenIds.size()) - 1;
-    m_result.timings.decodeTokensPerSecond =
-        comparison.fullSeconds() > 0 && decoded > 0 ? decoded / comparison.fullSeconds() : 0;
+    noteDecoded(comparison.fullSeconds(), m_result.answer.tokenIds.size() - 1);
 }
 
 } // namespace ecokv::session
