@@ -2,6 +2,7 @@
 #include "cache/kv_cache.h"
 
 #include "base/error.h"
+#include "cache/layer_state.h"
 #include "cache/layer_storage.h"
 
 #include <algorithm>
@@ -14,6 +15,7 @@ struct KvCache::Layer {
     explicit Layer(const RowLayout& layout) : storage(layout) {}
 
     LayerStorage storage;
+    LayerState state;
     bool reserved = false; ///< the room asked for by reserveForDecode has been allocated
 };
 
@@ -166,6 +168,8 @@ void KvCache::reserve(LayerId layer, std::int64_t rows) {
 }
 
 void KvCache::clear() {
+    m_positionShift = 0;
+    m_ropePositions.clear();
     m_layers.clear();
     for (std::int32_t layer = 0; layer < m_shape.layers; ++layer) {
         m_layers.push_back(std::make_unique<Layer>(layoutOf(m_shape)));
@@ -186,6 +190,7 @@ void KvCache::copyLayer(const KvCache& source, LayerId layer) {
     }
     Layer& target = at(layer);
     target.storage.copyFrom(source.at(layer).storage, m_reserve);
+    target.state.set(source.at(layer).state.tensors(), m_shape.device);
     target.reserved = true;
 }
 
@@ -195,7 +200,56 @@ KvCache KvCache::clone(std::int64_t reserve) const {
     for (std::int32_t layer = 0; layer < m_shape.layers; ++layer) {
         copy.copyLayer(*this, LayerId{layer});
     }
+    copy.copyUnevicted(*this);
     return copy;
+}
+
+void KvCache::copyUnevicted(const KvCache& source) {
+    if (source.m_shape.layers != m_shape.layers) {
+        throwInternal(fmt::format("States of {} layers cannot be copied into a cache of {}.",
+                                  source.m_shape.layers, m_shape.layers));
+    }
+    if (this == &source) {
+        return;
+    }
+    m_positionShift = source.m_positionShift;
+    m_ropePositions = source.m_ropePositions;
+    for (std::size_t layer = 0; layer < m_layers.size(); ++layer) {
+        m_layers[layer]->state.set(source.m_layers[layer]->state.tensors(), m_shape.device);
+    }
+}
+
+void KvCache::setRopePositions(std::span<const RopePosition> ofTokens) {
+    m_ropePositions.assign(ofTokens.begin(), ofTokens.end());
+    std::int64_t next = 0;
+    for (const RopePosition& position : m_ropePositions) {
+        next = std::max<std::int64_t>(next, std::int64_t{std::ranges::max(position)} + 1);
+    }
+    m_positionShift = next - std::ssize(m_ropePositions);
+}
+
+RopePosition KvCache::ropePosition(std::int64_t position) const {
+    if (position < std::ssize(m_ropePositions)) {
+        return m_ropePositions[static_cast<std::size_t>(position)];
+    }
+    const auto shifted = static_cast<std::int32_t>(position + m_positionShift);
+    return {shifted, shifted, shifted};
+}
+
+std::span<const TensorView> KvCache::state(LayerId layer) const {
+    return at(layer).state.tensors();
+}
+
+void KvCache::setState(LayerId layer, std::span<const TensorView> tensors) {
+    at(layer).state.set(tensors, m_shape.device);
+}
+
+std::size_t KvCache::stateBytes() const {
+    std::size_t total = 0;
+    for (const auto& layer : m_layers) {
+        total += layer->state.bytes();
+    }
+    return total;
 }
 
 void KvCache::restoreLayer(LayerId layer, std::span<const HeadRows> heads, std::int64_t seen) {

@@ -9,6 +9,7 @@
 #include "base/tensor_view.h"
 #include "cache/eviction_plan.h"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -33,6 +34,9 @@ struct HeadRows {
     std::span<const std::int64_t> positions; ///< [token] true positions, ascending
 };
 
+/// What a key was rotated by: time, row, column (M-RoPE). Text has three times the same.
+using RopePosition = std::array<std::int32_t, 3>;
+
 class KvCache {
 public:
     explicit KvCache(const CacheShape& shape);
@@ -56,7 +60,9 @@ public:
     void clear();
     /// A deep copy of one layer of `source` into this cache (same shape).
     void copyLayer(const KvCache& source, LayerId layer);
-    /// A deep copy of every layer with room for `reserve` more rows per head.
+    /// A deep copy of what no eviction touches: rotary positions and the states of linear layers.
+    void copyUnevicted(const KvCache& source);
+    /// A deep copy of everything with room for `reserve` more rows per head.
     KvCache clone(std::int64_t reserve) const;
     /// Replaces a layer by `heads` [kvHead], the survivors of `seen` tokens.
     void restoreLayer(LayerId layer, std::span<const HeadRows> heads, std::int64_t seen);
@@ -76,6 +82,24 @@ public:
     std::size_t bytes() const;     ///< allocated now, keys and values
     std::size_t usedBytes() const; ///< of rows that hold a token
 
+    /// What is added to the number of tokens seen to get the rotary position of the next one:
+    /// behind pictures with rows and columns it is negative (field case F067). 0 after clear().
+    std::int64_t positionShift() const { return m_positionShift; }
+    void setPositionShift(std::int64_t shift) { m_positionShift = shift; }
+    /// Of the tokens from 0 on, where they are not their true positions; the shift then continues
+    /// behind the largest of them.
+    void setRopePositions(std::span<const RopePosition> ofTokens);
+    std::span<const RopePosition> ropePositions() const { return m_ropePositions; }
+    /// Of the token at true position `position`, evicted or not.
+    RopePosition ropePosition(std::int64_t position) const;
+
+    /// The tensors a linear layer keeps in place of rows (a recurrent state); their meaning is the
+    /// model's. Contiguous, on the cache's device; a view lives until the state is set again with
+    /// other shapes, and may be written through.
+    std::span<const TensorView> state(LayerId layer) const;
+    void setState(LayerId layer, std::span<const TensorView> tensors);
+    std::size_t stateBytes() const; ///< allocated for states
+
 private:
     struct Layer;
     Layer& at(LayerId layer) const;
@@ -85,6 +109,8 @@ private:
     CacheShape m_shape;
     std::vector<std::unique_ptr<Layer>> m_layers;
     std::int64_t m_reserve = 0;
+    std::int64_t m_positionShift = 0;
+    std::vector<RopePosition> m_ropePositions; ///< [token] or empty
 };
 
 } // namespace ecokv::cache

@@ -50,7 +50,7 @@ ModelInfo makeModelInfo(const std::filesystem::path& folder, const FolderParts& 
     info.parameters = parts.checkpoint.parameters();
     info.weightBytes = parts.checkpoint.fileBytes();
     info.storedDType = parts.checkpoint.storedDType();
-    info.rope = config.decoder.rope;
+    info.ropes = {{config.decoder.rope}, {}};
     info.decoder = config.decoder.family;
     info.slidingWindows = config.decoder.slidingWindows;
     info.imageTokensPerPicture = config.imageTokensPerPicture();

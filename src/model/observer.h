@@ -8,6 +8,7 @@
 #include "base/ids.h"
 #include "base/tensor_view.h"
 
+#include <array>
 #include <cstdint>
 #include <span>
 
@@ -22,6 +23,8 @@ struct LayerTensors {
     TensorView windowQueries; ///< [head, row, dim] after RoPE, the last `windowRows` rows
     std::span<const std::int64_t> positions;       ///< [token]
     std::span<const std::int64_t> windowPositions; ///< [row]
+    /// [token] what the keys were rotated by: time, row, column (M-RoPE). Empty = `positions`.
+    std::span<const std::array<std::int32_t, 3>> ropePositions;
 };
 
 class LayerObserver {

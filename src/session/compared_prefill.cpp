@@ -69,7 +69,7 @@ std::int64_t ComparedPrefill::windowRows(LayerId) const {
 }
 
 void ComparedPrefill::layerPrefilled(const model::LayerTensors& tensors) {
-    const PrefilledLayer layer(tensors, m_setup.rope);
+    const PrefilledLayer layer(tensors, m_setup.ropes.of(tensors.layer));
     const HostLayer onHost(layer.input());
     SharedParts shared(layer.input(), m_setup.backend);
     for (std::size_t i = 0; i < m_setup.variants->size(); ++i) {

@@ -23,7 +23,7 @@ struct ComparedPrefillSetup {
     std::vector<Variant>* variants = nullptr; ///< caches, plans and errors are filled in
     const cache::KvCache* full = nullptr;     ///< the cache the model prefills
     kernels::Backend backend = kernels::Backend::Cpu;
-    model::RopeSettings rope;            ///< for geometry = pre
+    model::LayerRopes ropes;             ///< for geometry = pre
     trace::TraceWriter* trace = nullptr; ///< records, where a trace is wanted
     std::int64_t recordWindow = 0;       ///< query rows to record
     bool recordValues = true;

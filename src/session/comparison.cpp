@@ -14,15 +14,6 @@ namespace ecokv::session {
 
 namespace {
 
-cache::KvCache copyOf(const cache::KvCache& source, std::int64_t spare) {
-    cache::KvCache copy(source.shape());
-    copy.reserveForDecode(spare);
-    for (std::int32_t layer = 0; layer < source.shape().layers; ++layer) {
-        copy.copyLayer(source, LayerId{layer});
-    }
-    return copy;
-}
-
 /// Mean over the heads of [layer, kvHead] that can be evicted: sliding layers lose nothing, and
 /// their zeros would flatter every policy (field case F034).
 std::optional<double> meanOf(const std::vector<float>& values, const policy::ModelShape& shape) {
@@ -165,7 +156,7 @@ ComparedPolicy Comparison::compare(std::size_t index) {
         takeFromFull(variant, result);
     } else {
         result.ledger = makeLedger(*variant.cache, variant.policy);
-        cache::KvCache forcedCache = copyOf(*variant.cache, m_setup.maxNewTokens);
+        cache::KvCache forcedCache = variant.cache->clone(m_setup.maxNewTokens);
         const ForcedSteps forced =
             forceAlong(m_continuation, *m_setup.model, forcedCache, m_setup.cancel, result.seconds);
         const ForcedSummary summary = summarise(forced, m_continuation.answer.logprob);

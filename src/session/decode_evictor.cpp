@@ -183,9 +183,10 @@ std::vector<DecodeEvictor::HeadState> DecodeEvictor::scoreHeads(policy::LayerInp
     policy.recent = recent;
     policy.window =
         static_cast<int>(std::min<std::int64_t>(m_policy.window, input.windowQueries.shape[1]));
-    const kernels::Rotation rotation{m_setup.rope.style, m_setup.rope.inverseFrequencies.data(),
-                                     input.positions.data(), 1.0F};
-    input.rotation = m_setup.rope.inverseFrequencies.empty() ? nullptr : &rotation;
+    const model::RopeSettings& rope = m_setup.ropes.of(input.layer);
+    const kernels::Rotation rotation{rope.style, rope.inverseFrequencies.data(),
+                                     input.positions.data(), rope.attentionScaling};
+    input.rotation = rope.inverseFrequencies.empty() ? nullptr : &rotation;
     const policy::LayerScores scores = policy::scoreLayer(input, policy, m_setup.backend);
     for (std::size_t head = 0; head < heads.size(); ++head) {
         const float* row = scores.score.data() + static_cast<std::int64_t>(head) * rows;

@@ -22,7 +22,7 @@ struct DecodeEvictionSetup {
     policy::ModelShape shape;
     std::int64_t every = 16; ///< tokens between two evictions
     kernels::Backend backend = kernels::Backend::Cpu;
-    model::RopeSettings rope; ///< for geometry = pre
+    model::LayerRopes ropes; ///< for geometry = pre
 };
 
 /// The settings of a run with its decode budget in place of the prefill's; the model's part is left

@@ -14,7 +14,8 @@ class PrefilledLayer {
 public:
     /// Without inverse frequencies in `rope` the input has no rotation.
     PrefilledLayer(const model::LayerTensors& tensors, const model::RopeSettings& rope)
-        : m_rotation{rope.style, rope.inverseFrequencies.data(), tensors.positions.data(), 1.0F},
+        : m_rotation{rope.style, rope.inverseFrequencies.data(), tensors.positions.data(),
+                     rope.attentionScaling},
           m_input{.layer = tensors.layer,
                   .keys = tensors.keys,
                   .values = tensors.values,

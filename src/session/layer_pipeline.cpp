@@ -48,7 +48,7 @@ void LayerPipeline::layerPrefilled(const model::LayerTensors& tensors) {
     }
     if (scoringNeeded()) {
         const StopWatch watch;
-        const PrefilledLayer layer(tensors, m_setup.rope);
+        const PrefilledLayer layer(tensors, m_setup.ropes.of(tensors.layer));
         const policy::LayerScores scores =
             policy::scoreLayer(layer.input(), m_setup.policy, m_setup.backend);
         if (m_setup.policy.compresses) {

@@ -22,7 +22,7 @@ namespace ecokv::session {
 struct PipelineSetup {
     policy::ResolvedPolicy policy;
     kernels::Backend backend = kernels::Backend::Cpu;
-    model::RopeSettings rope;            ///< for geometry = pre
+    model::LayerRopes ropes;             ///< for geometry = pre
     cache::KvCache* cache = nullptr;     ///< evicted in place
     cache::KvCache* full = nullptr;      ///< gets a copy first, where a full answer is wanted
     trace::TraceWriter* trace = nullptr; ///< records, where a trace is wanted

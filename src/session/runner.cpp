@@ -156,7 +156,7 @@ void Runner::prefill() {
     }
     LayerPipeline pipeline({.policy = m_policy,
                             .backend = kernels::backendFor(shape.device),
-                            .rope = m_model.info().rope,
+                            .ropes = m_model.info().ropes,
                             .cache = m_cache.get(),
                             .full = m_full.get(),
                             .trace = m_trace.get(),
@@ -169,6 +169,9 @@ void Runner::prefill() {
     m_logits = m_model.prefill(m_prompt, *m_cache, &pipeline,
                                [this](const Progress& progress) { m_listener.progress(progress); },
                                m_cancel, {.chunk = m_config.prefillChunk});
+    if (m_full) {
+        m_full->copyUnevicted(*m_cache);
+    }
     for (const std::string& sentence : pipeline.notes()) {
         note(sentence);
     }

@@ -61,7 +61,7 @@ std::unique_ptr<DecodeEvictor> Runner::makeEvictor() const {
     const model::ModelInfo& info = m_model.info();
     setup.shape = {info.layers, info.kvHeads, info.name, info.slidingWindows};
     setup.backend = kernels::backendFor(m_model.cacheShape().device);
-    setup.rope = info.rope;
+    setup.ropes = info.ropes;
     auto evictor = std::make_unique<DecodeEvictor>(std::move(setup));
     evictor->seed(m_windows);
     return evictor;

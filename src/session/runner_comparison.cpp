@@ -44,7 +44,7 @@ void Runner::prefillComparison() {
     ComparedPrefill pipeline({.variants = &m_variants,
                               .full = m_cache.get(),
                               .backend = kernels::backendFor(shape.device),
-                              .rope = m_model.info().rope,
+                              .ropes = m_model.info().ropes,
                               .trace = m_trace.get(),
                               .recordWindow = m_recordWindow,
                               .recordValues = m_config.recordValues,
@@ -54,6 +54,11 @@ void Runner::prefillComparison() {
     m_logits = m_model.prefill(m_prompt, *m_cache, &pipeline,
                                [this](const Progress& progress) { m_listener.progress(progress); },
                                m_cancel, {.chunk = m_config.prefillChunk});
+    for (Variant& variant : m_variants) {
+        if (variant.cache) {
+            variant.cache->copyUnevicted(*m_cache);
+        }
+    }
     for (const std::string& sentence : pipeline.notes()) {
         note(sentence);
     }

@@ -53,7 +53,8 @@ const char* producerName() {
 trace::ModelRecord modelRecord(const model::ModelInfo& info) {
     trace::ModelRecord record;
     record.configJson = info.configJson;
-    record.ropeFrequencies = info.rope.inverseFrequencies;
+    const model::RopeSettings& rope = info.ropes.of(LayerId{0});
+    record.ropeFrequencies = rope.inverseFrequencies;
     if (std::ranges::any_of(info.slidingWindows, [](std::int64_t window) { return window > 0; })) {
         record.slidingWindows = info.slidingWindows;
     }
@@ -72,9 +73,9 @@ trace::ModelRecord modelRecord(const model::ModelInfo& info) {
         {"vocabulary", std::int64_t{info.vocabulary}},
         {"parameters", info.parameters},
         {"dtype", std::string(dtypeName(info.storedDType))},
-        {"rope_theta", info.rope.theta},
+        {"rope_theta", rope.theta},
         {"rope_style",
-         std::string(info.rope.style == kernels::RopeStyle::Half ? "half" : "interleaved")},
+         std::string(rope.style == kernels::RopeStyle::Half ? "half" : "interleaved")},
         {"template_source", fileName(info.templateSource)},
         {"processor_source", fileName(info.processorSource)},
     };

@@ -131,7 +131,7 @@ TEST(DescribeModel, readsTheDemoModelWithoutItsWeights) {
     EXPECT_EQ(info.storedDType, DType::BF16);
     EXPECT_EQ(info.imageTokensPerPicture, 256);
     EXPECT_EQ(info.patchSize, 12);
-    EXPECT_EQ(info.rope.inverseFrequencies.size(), 16U);
+    EXPECT_EQ(info.ropes.of(LayerId{0}).inverseFrequencies.size(), 16U);
     EXPECT_TRUE(info.templateSource.ends_with("chat_template.jinja"));
     EXPECT_TRUE(info.processorSource.ends_with("processor_config.json"));
     EXPECT_EQ(info.configSha256.size(), 64U);

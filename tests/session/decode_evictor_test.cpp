@@ -228,8 +228,7 @@ TEST(DecodeEvictor, unrotatedGeometryGoesByTruePositionsOfEveryHead) {
         setup.policy.geometry = policy::Geometry::Pre;
         setup.policy.recent = 2; // one of them is the token that comes
         setup.policy.floor = 1;  // adaptive shares nothing: the numbers stay those of uniform
-        setup.rope.style = kernels::RopeStyle::Half;
-        setup.rope.inverseFrequencies = frequencies;
+        setup.ropes.settings.push_back({.inverseFrequencies = frequencies});
         DecodeEvictor evictor(setup);
         const Generated run = generate(&evictor, 30, 5);
         for (int layer = 0; layer < ToyModel::kLayers; ++layer) {
