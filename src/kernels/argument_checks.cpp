@@ -3,6 +3,8 @@
 
 #include "kernels/backend_choice.h"
 
+#include <algorithm>
+
 namespace ecokv::kernels {
 
 Status checkFloatTensor(const TensorView& tensor, std::size_t rank, Backend backend) {
@@ -27,9 +29,17 @@ Status checkFloatTensor(const TensorView& tensor, std::size_t rank, Backend back
 }
 
 Status checkRotation(const Rotation& rotation, std::int64_t dim) {
-    const bool usable = dim % 2 == 0 && rotation.inverseFrequencies != nullptr &&
-                        rotation.positions != nullptr && rotation.attentionScaling > 0.0F;
-    return usable ? Status::Ok : Status::BadShape;
+    const std::int64_t pairs = rotation.pairsOf(dim);
+    const bool sizes = rotation.pairs > 0 ? 2 * pairs <= dim : rotation.pairs == 0 && dim % 2 == 0;
+    const bool placed = rotation.positions != nullptr || rotation.axisPositions != nullptr;
+    if (!sizes || !placed || rotation.inverseFrequencies == nullptr ||
+        !(rotation.attentionScaling > 0.0F)) {
+        return Status::BadShape;
+    }
+    const bool threeAxes =
+        rotation.axes == nullptr || std::all_of(rotation.axes, rotation.axes + pairs,
+                                                [](std::uint8_t axis) { return axis < 3; });
+    return threeAxes ? Status::Ok : Status::BadShape;
 }
 
 } // namespace ecokv::kernels

@@ -7,6 +7,7 @@
 
 #include "base/tensor_view.h"
 
+#include <array>
 #include <cstdint>
 
 namespace ecokv::kernels {
@@ -29,16 +30,33 @@ enum class Backend : std::uint8_t { Reference, Cpu, Cuda };
 using Stream = void*;
 
 enum class RopeStyle : std::uint8_t {
-    Half,        ///< pairs (i, i + dim/2), as Llama in transformers
+    Half,        ///< pairs (i, i + pairs), as Llama in transformers
     Interleaved, ///< pairs (2i, 2i + 1)
 };
 
 /// How keys were rotated, so that a kernel can undo it while reading (geometry = pre).
 struct Rotation {
     RopeStyle style = RopeStyle::Half;
-    const float* inverseFrequencies = nullptr; ///< [dim / 2] f32, radians per position, host
+    const float* inverseFrequencies = nullptr; ///< [pair] f32, radians per position, host
     const std::int64_t* positions = nullptr;   ///< [token] i64, true positions, host
-    float attentionScaling = 1.0F;             ///< factor applied to rotated keys (yarn); 1 = none
+    float attentionScaling = 1.0F;             ///< factor applied to rotated dims (yarn); 1 = none
+    std::int64_t pairs = 0; ///< the first 2 * pairs dims are rotated, the others not; 0 = all are
+    const std::uint8_t* axes = nullptr; ///< [pair] u8 which of three positions, null = all 0, host
+    /// [token] i32 time, row, column (M-RoPE), host; null: `positions` is what every pair turns by.
+    const std::array<std::int32_t, 3>* axisPositions = nullptr;
+
+    std::int64_t pairsOf(std::int64_t dim) const { return pairs > 0 ? pairs : dim / 2; }
+    /// Some dims carry the scaling, others do not: un-rotated keys have lengths of their own.
+    bool scalesPartOf(std::int64_t dim) const {
+        return attentionScaling != 1.0F && 2 * pairsOf(dim) < dim;
+    }
+    /// That of the tokens from `token` on.
+    Rotation from(std::int64_t token) const {
+        Rotation rest = *this;
+        rest.positions += positions != nullptr ? token : 0;
+        rest.axisPositions += axisPositions != nullptr ? token : 0;
+        return rest;
+    }
 };
 
 } // namespace ecokv::kernels

@@ -24,6 +24,16 @@ Status checkSetup(const KeyMomentsSetup& setup) {
     return setup.rotation != nullptr ? checkRotation(*setup.rotation, setup.dim) : Status::Ok;
 }
 
+template <class T>
+std::vector<T> inRows(const std::vector<T>& ofTokens, const std::vector<std::int64_t>& tokenOfRow) {
+    std::vector<T> ofRows;
+    ofRows.reserve(tokenOfRow.size());
+    for (const std::int64_t token : tokenOfRow) {
+        ofRows.push_back(ofTokens[static_cast<std::size_t>(token)]);
+    }
+    return ofRows;
+}
+
 } // namespace
 
 KeyMomentsPlan::KeyMomentsPlan(const KeyMomentsSetup& setup)
@@ -49,20 +59,34 @@ KeyMomentsPlan::Data::Data(const KeyMomentsSetup& setup)
             blocks.push_back({group, begin + first, begin + std::min(first + kBlock, count)});
         }
     }
-    if (setup.rotation == nullptr) {
-        return;
+    if (setup.rotation != nullptr) {
+        rotated = true;
+        copyRotation(*setup.rotation);
+        angles = cpu::RotationTable(&rotationOfRows, tokens, dim);
     }
-    rotated = true;
-    const Rotation& given = *setup.rotation;
-    m_frequencies.assign(given.inverseFrequencies, given.inverseFrequencies + dim / 2);
-    m_positions.assign(given.positions, given.positions + tokens);
-    for (const std::int64_t token : tokenOfRow) {
-        m_rowPositions.push_back(m_positions[static_cast<std::size_t>(token)]);
+}
+
+void KeyMomentsPlan::Data::copyRotation(const Rotation& given) {
+    const std::int64_t pairs = given.pairsOf(dim);
+    m_frequencies.assign(given.inverseFrequencies, given.inverseFrequencies + pairs);
+    rotation = given;
+    rotation.inverseFrequencies = m_frequencies.data();
+    if (given.axes != nullptr) {
+        m_axes.assign(given.axes, given.axes + pairs);
+        rotation.axes = m_axes.data();
     }
-    rotation = {given.style, m_frequencies.data(), m_positions.data(), given.attentionScaling};
     rotationOfRows = rotation;
-    rotationOfRows.positions = m_rowPositions.data();
-    angles = cpu::RotationTable(&rotationOfRows, tokens, dim);
+    if (given.axisPositions != nullptr) {
+        m_axisPositions.assign(given.axisPositions, given.axisPositions + tokens);
+        m_rowAxisPositions = inRows(m_axisPositions, tokenOfRow);
+        rotation.axisPositions = m_axisPositions.data();
+        rotationOfRows.axisPositions = m_rowAxisPositions.data();
+    } else {
+        m_positions.assign(given.positions, given.positions + tokens);
+        m_rowPositions = inRows(m_positions, tokenOfRow);
+        rotation.positions = m_positions.data();
+        rotationOfRows.positions = m_rowPositions.data();
+    }
 }
 
 } // namespace ecokv::kernels

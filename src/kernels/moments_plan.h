@@ -6,6 +6,7 @@
 #include "kernels/cpu/rotation_table.h"
 #include "kernels/key_moments.h"
 
+#include <array>
 #include <vector>
 
 namespace ecokv::kernels {
@@ -30,8 +31,12 @@ struct KeyMomentsPlan::Data {
     cpu::RotationTable angles; ///< [row]
 
 private:
+    void copyRotation(const Rotation& given);
+
     std::vector<float> m_frequencies;
+    std::vector<std::uint8_t> m_axes;
     std::vector<std::int64_t> m_positions, m_rowPositions;
+    std::vector<std::array<std::int32_t, 3>> m_axisPositions, m_rowAxisPositions;
 };
 
 } // namespace ecokv::kernels

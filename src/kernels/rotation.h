@@ -9,20 +9,29 @@
 
 namespace ecokv::kernels {
 
-/// Cosines and sines of one token, [dim / 2] each, divided by the attention scaling.
+/// The position by which `pair` of a token turns, as float32.
+inline float positionOf(const Rotation& rotation, std::int64_t token, std::int64_t pair) {
+    if (rotation.axisPositions == nullptr) {
+        return static_cast<float>(rotation.positions[token]);
+    }
+    const std::size_t axis = rotation.axes != nullptr ? rotation.axes[pair] : 0;
+    return static_cast<float>(rotation.axisPositions[token][axis]);
+}
+
+/// Cosines and sines of one token, [pair] each, divided by the attention scaling.
 template <class Real>
 void rotationRow(const Rotation& rotation, std::int64_t token, std::int64_t pairs, Real* cosines,
                  Real* sines) {
-    const auto position = static_cast<float>(rotation.positions[token]);
     const double scaling = rotation.attentionScaling;
     for (std::int64_t i = 0; i < pairs; ++i) {
-        const double angle = static_cast<double>(position * rotation.inverseFrequencies[i]);
+        const double angle =
+            static_cast<double>(positionOf(rotation, token, i) * rotation.inverseFrequencies[i]);
         cosines[i] = static_cast<Real>(std::cos(angle) / scaling);
         sines[i] = static_cast<Real>(std::sin(angle) / scaling);
     }
 }
 
-/// Rotates `row` [2 * pairs] backwards in place.
+/// Rotates the first 2 * pairs numbers of `row` backwards in place.
 template <class Real>
 void unrotateRow(RopeStyle style, std::int64_t pairs, const Real* cosines, const Real* sines,
                  Real* row) {

@@ -30,7 +30,8 @@ void checkKeys(const LayerInput& input, Geometry geometry) {
             input, fmt::format("keys must be [kvHead, token, dim], not {}", input.keys.describe()));
     }
     if (geometry == Geometry::Pre &&
-        (input.rotation == nullptr || input.rotation->positions == nullptr)) {
+        (input.rotation == nullptr ||
+         (input.rotation->positions == nullptr && input.rotation->axisPositions == nullptr))) {
         refuseLayer(input, "geometry 'pre' needs to know how the keys were rotated",
                     "Use geometry=post, or a trace that names rope_theta and rope_style.");
     }

@@ -78,8 +78,7 @@ void measureCandidates(const LayerInput& input, KeyMeasurement& measured, kernel
     kernels::Rotation rotation;
     const bool unrotate = measured.geometry == Geometry::Pre;
     if (unrotate) {
-        rotation = *input.rotation;
-        rotation.positions += candidates.first;
+        rotation = input.rotation->from(candidates.first);
     }
     const TensorView keys = input.keys.slice(1, candidates.first, candidates.end());
     const kernels::KeyStatisticsInput wanted{keys, unrotate ? &rotation : nullptr};

@@ -98,7 +98,7 @@ HWY_INLINE void AddRows(const float* HWY_RESTRICT rows, const float* HWY_RESTRIC
 
 /// Rotates a row backwards in place by the table row of its token.
 HWY_INLINE void Unrotate(const KeyBlock& block, int64_t token, float* HWY_RESTRICT row) {
-    const auto pairs = static_cast<size_t>(block.rows.dim / 2);
+    const auto pairs = static_cast<size_t>(block.pairs);
     const float* cosines = block.cosines + static_cast<size_t>(token) * pairs;
     const float* sines = block.sines + static_cast<size_t>(token) * pairs;
     const bool half = block.style == RopeStyle::Half;
@@ -110,6 +110,15 @@ HWY_INLINE void Unrotate(const KeyBlock& block, int64_t token, float* HWY_RESTRI
         row[step * i] = first * cosines[i] + second * sines[i];
         row[step * i + apart] = second * cosines[i] - first * sines[i];
     }
+}
+
+/// 1 / |row| of an un-rotated row, 0 of a zero one.
+HWY_INLINE float OwnInverse(const float* HWY_RESTRICT row, size_t padded, BlockSums& sums) {
+    const float square = SquaredNorm(row, padded);
+    const float norm = sqrtf(square);
+    sums.turnedNorms += static_cast<double>(norm);
+    sums.turnedSquares += static_cast<double>(square);
+    return square > 0.0F ? 1.0F / norm : 0.0F;
 }
 
 void AccumulateBlock(const KeyBlock& block, BlockSums& sums) {
@@ -137,8 +146,10 @@ void AccumulateBlock(const KeyBlock& block, BlockSums& sums) {
         AddRows(block.scratch, inverse, count, padded, sums.key, sums.unit);
         if (block.cosines != nullptr) {
             for (int64_t r = 0; r < count; ++r) {
-                Unrotate(block, begin + r, block.scratch + static_cast<size_t>(r) * padded);
-                inverse[r] *= block.scaling; // un-rotated keys are shorter by that factor
+                float* row = block.scratch + static_cast<size_t>(r) * padded;
+                Unrotate(block, begin + r, row);
+                inverse[r] = block.ownLengths ? OwnInverse(row, padded, sums)
+                                              : inverse[r] * block.scaling; // shorter by that
             }
             AddRows(block.scratch, inverse, count, padded, sums.turnedKey, sums.turnedUnit);
         }
@@ -191,7 +202,9 @@ void MeasureBlock(const KeyBlock& block, const HeadCentre& centre, float* cosine
             const int64_t token = begin + r;
             const float norm = block.norm[token];
             if (norm > smallest && norm < largest && squares[r] <= kLargestSquare) {
-                cosine[token] = dots[r] * block.scaling / norm;
+                const float* row = block.scratch + static_cast<size_t>(r) * padded;
+                cosine[token] = block.ownLengths ? dots[r] / sqrtf(SquaredNorm(row, padded))
+                                                 : dots[r] * block.scaling / norm;
                 euclid[token] = sqrtf(squares[r]);
             } else {
                 measureUnusualRow(block, token, centre, cosine + token, euclid + token);

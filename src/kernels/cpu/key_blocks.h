@@ -3,6 +3,7 @@
 // Internal: the two passes of key statistics over one block of tokens of one head, vectorised in
 // key_blocks.cpp. Sums of 32 rows are fp32, everything above is fp64.
 
+#include "kernels/cpu/rotation_table.h"
 #include "kernels/cpu/row_source.h"
 #include "kernels/kernel_types.h"
 
@@ -17,10 +18,12 @@ struct KeyBlock {
     RowSource rows;
     std::int64_t begin = 0;         ///< first token
     std::int64_t end = 0;           ///< one past the last
-    const float* cosines = nullptr; ///< [token, dim / 2] to un-rotate, null: keys as given
-    const float* sines = nullptr;   ///< [token, dim / 2]
+    const float* cosines = nullptr; ///< [token, pair] to un-rotate, null: keys as given
+    const float* sines = nullptr;   ///< [token, pair]
+    std::int64_t pairs = 0;         ///< that turn
     RopeStyle style = RopeStyle::Half;
     float scaling = 1.0F;     ///< |given key| / |un-rotated key|
+    bool ownLengths = false;  ///< that quotient differs from key to key; `scaling` is not used
     float* norm = nullptr;    ///< [token] of this head
     float* scratch = nullptr; ///< [kRowsAtOnce, paddedDim(dim)], this thread's
 };
@@ -34,6 +37,8 @@ struct BlockSums {
     double norms = 0;
     double squares = 0;
     std::int64_t nonZero = 0;
+    double turnedNorms = 0; ///< those of un-rotated keys, with ownLengths only
+    double turnedSquares = 0;
 };
 
 /// Mean direction and centroid of one head, [paddedDim(dim)] each.
@@ -44,6 +49,8 @@ struct HeadCentre {
     const double* centroidWide = nullptr;
 };
 
+/// Takes what `block` needs to undo `rotation`, tabulated in `table`; null: nothing is undone.
+void setRotation(KeyBlock& block, const Rotation* rotation, const RotationTable& table);
 /// First pass: adds the block's sums and writes its norms.
 void accumulateBlock(const KeyBlock& block, BlockSums& sums);
 /// Second pass: c and e of each token; `cosine`, `euclid` [token] of this head.

@@ -65,29 +65,28 @@ private:
         if (pre != nullptr) {
             sums.turnedKey = m_vectors.slot(2, m_padded);
             sums.turnedUnit = m_vectors.slot(3, m_padded);
-            part.cosines = m_plan.angles.cosines();
-            part.sines = m_plan.angles.sines();
-            part.style = m_plan.rotation.style;
-            part.scaling = m_plan.rotation.attentionScaling;
+            setRotation(part, &m_plan.rotation, m_plan.angles);
         }
         part.norm = m_norm.data();
         part.scratch = m_scratch.data();
         accumulateBlock(part, sums);
-        collectSums(block, sums, m_vectors.data(), 1.0, post[block.group]);
+        collectSums(block, sums, m_vectors.data(), post[block.group]);
         if (pre != nullptr) {
-            collectSums(block, sums, m_vectors.slot(2, m_padded),
-                        static_cast<double>(m_plan.rotation.attentionScaling), pre[block.group]);
+            const auto scaling = static_cast<double>(m_plan.rotation.attentionScaling);
+            sums.norms = part.ownLengths ? sums.turnedNorms : sums.norms / scaling;
+            sums.squares =
+                part.ownLengths ? sums.turnedSquares : sums.squares / (scaling * scaling);
+            collectSums(block, sums, m_vectors.slot(2, m_padded), pre[block.group]);
         }
     }
 
-    /// Adds a block's sums to its group; `vectors` [2, padded] key and unit, `shorter`: how many
-    /// times shorter than the keys as given these are.
+    /// Adds a block's sums to its group; `vectors` [2, padded] key and unit.
     void collectSums(const RowBlock& block, const BlockSums& sums, const double* vectors,
-                     double shorter, KeyMoments& moments) const {
+                     KeyMoments& moments) const {
         moments.tokens += block.end - block.begin;
         moments.nonZero += sums.nonZero;
-        moments.norms += sums.norms / shorter;
-        moments.squaredNorms += sums.squares / (shorter * shorter);
+        moments.norms += sums.norms;
+        moments.squaredNorms += sums.squares;
         for (std::int64_t i = 0; i < m_dim; ++i) {
             moments.key[static_cast<std::size_t>(i)] += vectors[i];
             moments.unit[static_cast<std::size_t>(i)] += vectors[m_padded + i];
@@ -95,7 +94,7 @@ private:
     }
 
     void unrotate() {
-        const std::int64_t pairs = m_dim / 2;
+        const std::int64_t pairs = m_plan.angles.pairs();
         for (std::int64_t row = 0; row < m_plan.tokens; ++row) {
             unrotateRow(m_plan.rotation.style, pairs, m_plan.angles.cosines() + row * pairs,
                         m_plan.angles.sines() + row * pairs, m_rows.slot(row, m_padded));

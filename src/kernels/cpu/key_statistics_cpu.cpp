@@ -30,7 +30,7 @@ std::vector<double> wideRow(const KeyBlock& block, std::int64_t token, bool turn
     readRow(view, 0, token, narrow.data());
     std::vector<double> row(narrow.begin(), narrow.end());
     if (turned) {
-        const std::int64_t pairs = dim / 2;
+        const std::int64_t pairs = block.pairs;
         const float* cosines = block.cosines + token * pairs;
         const float* sines = block.sines + token * pairs;
         const std::vector<double> wideCosines(cosines, cosines + pairs);
@@ -147,12 +147,7 @@ private:
         result.rows = rowsOfHead(m_input.keys, head);
         result.begin = begin;
         result.end = std::min(begin + kBlock, m_tokens);
-        if (m_input.rotation != nullptr) {
-            result.cosines = m_table.cosines();
-            result.sines = m_table.sines();
-            result.style = m_input.rotation->style;
-            result.scaling = m_input.rotation->attentionScaling;
-        }
+        setRotation(result, m_input.rotation, m_table);
         result.norm = m_output.norm + head * m_tokens;
         result.scratch = m_rows.slot(thread, kRowsAtOnce * m_padded);
         return result;
@@ -209,6 +204,18 @@ private:
 
 } // namespace
 
+void setRotation(KeyBlock& block, const Rotation* rotation, const RotationTable& table) {
+    if (rotation == nullptr) {
+        return;
+    }
+    block.cosines = table.cosines();
+    block.sines = table.sines();
+    block.pairs = table.pairs();
+    block.style = rotation->style;
+    block.scaling = rotation->attentionScaling;
+    block.ownLengths = rotation->scalesPartOf(block.rows.dim);
+}
+
 void accumulateUnusualRow(const KeyBlock& block, std::int64_t token, BlockSums& sums) {
     const std::vector<double> row = wideRow(block, token, false);
     const double length = norm(row);
@@ -222,7 +229,10 @@ void accumulateUnusualRow(const KeyBlock& block, std::int64_t token, BlockSums& 
     addRow(row, length, sums.key, sums.unit);
     if (block.cosines != nullptr) {
         const std::vector<double> turned = wideRow(block, token, true);
-        addRow(turned, norm(turned), sums.turnedKey, sums.turnedUnit);
+        const double own = norm(turned);
+        sums.turnedNorms += block.ownLengths ? own : 0.0;
+        sums.turnedSquares += block.ownLengths ? own * own : 0.0;
+        addRow(turned, own, sums.turnedKey, sums.turnedUnit);
     }
 }
 

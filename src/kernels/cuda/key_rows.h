@@ -14,35 +14,55 @@ inline constexpr float kLargestSquare = 1e30F;
 
 /// Rotation to undo while reading; `turns` null = keys as they are. Device memory.
 struct DeviceRotation {
-    const float* turns; ///< [token, dim / 2, 2]: cosine, sine
+    const float* turns; ///< [token, pair, 2]: cosine, sine
+    int pairs;          ///< the first 2 * pairs dims turn
     bool interleaved;
-    double scaling; ///< what rotated keys were multiplied with
+    bool ownLengths; ///< un-rotated lengths are to be taken; `turns` then undo the scaling too
+    double scaling;  ///< what rotated keys were multiplied with; 1 with ownLengths
+};
+
+/// By what the pairs of a token turn; device memory.
+struct TurnTable {
+    Positions positions;
+    const std::int32_t* axisPositions; ///< [token, 3] in place of `positions`, or null
+    const std::uint8_t* axes;          ///< [pair] or null: all the first
+    const float* frequencies;          ///< [pair]
+    std::int64_t tokens;
+    int pairs;
+    float factor; ///< on cosines and sines
 };
 
 /// Fills DeviceRotation::turns. One thread per token and pair; grid (tokens * pairs / threads, 1).
-ECOKV_GLOBAL void tabulateTurns(Positions positions, const float* frequencies, std::int64_t tokens,
-                                int pairs, float* turns) {
+ECOKV_GLOBAL void tabulateTurns(TurnTable table, float* turns) {
     const std::int64_t index =
         static_cast<std::int64_t>(simt::blockX()) * simt::threads() + simt::thread();
-    if (index >= tokens * pairs) {
+    if (index >= table.tokens * table.pairs) {
         return;
     }
+    const std::int64_t token = index / table.pairs;
+    const std::int64_t pair = index % table.pairs;
+    float position = 0;
+    if (table.axisPositions != nullptr) {
+        const int axis = table.axes != nullptr ? table.axes[pair] : 0;
+        position = static_cast<float>(table.axisPositions[3 * token + axis]);
+    } else {
+        position = static_cast<float>(table.positions.at(token));
+    }
     // the float32 product, as models compute the angle when they rotate
-    const auto angle = static_cast<double>(static_cast<float>(positions.at(index / pairs)) *
-                                           frequencies[index % pairs]);
-    turns[2 * index] = static_cast<float>(cos(angle));
-    turns[2 * index + 1] = static_cast<float>(sin(angle));
+    const auto angle = static_cast<double>(position * table.frequencies[pair]);
+    turns[2 * index] = static_cast<float>(cos(angle)) * table.factor;
+    turns[2 * index + 1] = static_cast<float>(sin(angle)) * table.factor;
 }
 
 /// Component `at` of R(-p) k in fp64.
 template <class T>
-ECOKV_DEVICE double turned(const T* key, int at, int dim, std::int64_t token,
+ECOKV_DEVICE double turned(const T* key, int at, std::int64_t token,
                            const DeviceRotation& rotation) {
     const auto own = static_cast<double>(toFloat(key[at]));
-    if (rotation.turns == nullptr) {
+    const int half = rotation.pairs;
+    if (rotation.turns == nullptr || at >= 2 * half) {
         return own;
     }
-    const int half = dim / 2;
     const int pair = rotation.interleaved ? at / 2 : at % half;
     const bool first = rotation.interleaved ? at % 2 == 0 : at < half;
     const int partner = rotation.interleaved ? at ^ 1 : (first ? at + half : at - half);
@@ -59,6 +79,21 @@ template <class T> ECOKV_DEVICE double preciseNorm(const T* key, int dim) {
         squared += value * value;
     }
     return isFinite(squared) ? sqrt(squared) : 0.0;
+}
+
+/// Norm of an un-rotated key, whose norm as given is `given`, as DeviceRotation wants it.
+template <class T>
+ECOKV_DEVICE double preciseTurnedNorm(const T* key, int dim, std::int64_t token,
+                                      const DeviceRotation& rotation, double given) {
+    if (!rotation.ownLengths) {
+        return given;
+    }
+    double squared = 0;
+    for (int at = 0; at < dim; ++at) {
+        const double value = turned(key, at, token, rotation);
+        squared += value * value;
+    }
+    return sqrt(squared);
 }
 
 /// `lanes` lanes hold one row, eight elements each, `parts` times.
@@ -128,6 +163,21 @@ public:
         return Shape::joinLanes(squared);
     }
 
+    /// Of the row un-rotated.
+    ECOKV_DEVICE float squaredFreeNorm(const DeviceRotation& rotation) const {
+        float squared = 0;
+        ECOKV_UNROLL
+        for (int part = 0; part < Shape::kParts; ++part) {
+            float key[8], free[8];
+            values(part, rotation, key, free);
+            ECOKV_UNROLL
+            for (int i = 0; i < 8; ++i) {
+                squared += free[i] * free[i];
+            }
+        }
+        return Shape::joinLanes(squared);
+    }
+
     /// The lane's elements of `part` as given, and as R(-p) k (the same without a rotation).
     ECOKV_DEVICE void values(int part, const DeviceRotation& rotation, float (&given)[8],
                              float (&free)[8]) const {
@@ -137,7 +187,7 @@ public:
         for (int i = 0; i < 8; ++i) {
             free[i] = given[i];
         }
-        if (!Shape::kRotated || !valid() || column >= m_keys.dim) {
+        if (!Shape::kRotated || !valid() || column >= 2 * rotation.pairs) {
             return;
         }
         if (rotation.interleaved) {
@@ -160,10 +210,10 @@ private:
 
     ECOKV_DEVICE void turnPairs(int column, const DeviceRotation& rotation, const float (&given)[8],
                                 float (&free)[8]) const {
-        const float* turn = rotation.turns + token() * m_keys.dim + column;
+        const float* turn = rotation.turns + token() * 2 * rotation.pairs + column;
         ECOKV_UNROLL
         for (int i = 0; i < 8; i += 2) {
-            if (column + i < m_keys.dim) {
+            if (column + i < 2 * rotation.pairs) {
                 free[i] = given[i] * turn[i] + given[i + 1] * turn[i + 1];
                 free[i + 1] = given[i + 1] * turn[i] - given[i] * turn[i + 1];
             }
@@ -172,8 +222,8 @@ private:
 
     ECOKV_DEVICE void turnHalves(int column, const DeviceRotation& rotation,
                                  const float (&given)[8], float (&free)[8]) const {
-        const int half = m_keys.dim / 2;
-        const float* turns = rotation.turns + token() * m_keys.dim;
+        const int half = rotation.pairs;
+        const float* turns = rotation.turns + token() * 2 * half;
         const T* row = key();
         if (Shape::kWide && half % 8 == 0) { // the partners lie together
             const bool first = column < half;
@@ -189,7 +239,7 @@ private:
         }
         ECOKV_UNROLL
         for (int i = 0; i < 8; ++i) {
-            if (column + i < m_keys.dim) {
+            if (column + i < 2 * half) {
                 const bool first = column + i < half;
                 const int pair = first ? column + i : column + i - half;
                 const float across = toFloat(row[first ? pair + half : pair]) * turns[2 * pair + 1];

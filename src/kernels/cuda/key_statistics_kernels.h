@@ -32,14 +32,16 @@ struct SumLayout {
 template <class Shape> struct LaneSums {
     float value[Shape::kVectors][Shape::kParts][8];
 
-    ECOKV_DEVICE void add(const float (&key)[8], const float (&free)[8], float inverse, int part) {
+    /// With the inverse lengths of the key as given and un-rotated.
+    ECOKV_DEVICE void add(const float (&key)[8], const float (&free)[8], float inverse,
+                          float freeInverse, int part) {
         ECOKV_UNROLL
         for (int i = 0; i < 8; ++i) {
             value[0][part][i] += key[i];
             value[1][part][i] += key[i] * inverse;
             if (Shape::kRotated) {
                 value[Shape::kVectors - 2][part][i] += free[i];
-                value[Shape::kVectors - 1][part][i] += free[i] * inverse;
+                value[Shape::kVectors - 1][part][i] += free[i] * freeInverse;
             }
         }
     }
@@ -54,8 +56,15 @@ ECOKV_DEVICE double extremeRows(const Rows<T>& keys, const DeviceRotation& rotat
         if (norms[i] < 0) {
             const T* key = keys.row(simt::blockY(), begin + i);
             const double value = vector < 2 ? static_cast<double>(toFloat(key[column]))
-                                            : turned(key, column, keys.dim, begin + i, rotation);
-            sum += vector % 2 == 0 ? value : value / preciseNorm(key, keys.dim);
+                                            : turned(key, column, begin + i, rotation);
+            double length = 1;
+            if (vector % 2 == 1) {
+                length = preciseNorm(key, keys.dim);
+            }
+            if (vector == 3) {
+                length = preciseTurnedNorm(key, keys.dim, begin + i, rotation, length);
+            }
+            sum += value / length;
         }
     }
     return sum;
@@ -80,6 +89,8 @@ ECOKV_GLOBAL void sumKeys(Rows<T> keys, DeviceRotation rotation, int blocks, flo
     KeyReader<Shape, T> reader(keys, begin, kTokensPerBlock);
     for (; reader.more(); reader.advance()) {
         const float squared = reader.squaredNorm();
+        const bool ownLengths = Shape::kRotated && rotation.ownLengths;
+        const float freeSquared = ownLengths ? reader.squaredFreeNorm(rotation) : squared;
         if (!reader.valid()) {
             continue;
         }
@@ -94,11 +105,13 @@ ECOKV_GLOBAL void sumKeys(Rows<T> keys, DeviceRotation rotation, int blocks, flo
             }
         }
         if (usual) {
+            const float inverse = 1.0F / length;
+            const float freeInverse = ownLengths ? 1.0F / sqrtf(freeSquared) : inverse;
             ECOKV_UNROLL
             for (int part = 0; part < Shape::kParts; ++part) {
                 float key[8], free[8];
                 reader.values(part, rotation, key, free);
-                sums.add(key, free, 1.0F / length, part);
+                sums.add(key, free, inverse, freeInverse, part);
             }
         }
     }
@@ -218,10 +231,12 @@ ECOKV_DEVICE Measured preciseMeasure(const Rows<T>& keys, const DeviceRotation& 
                                      std::int64_t token, const double* totals,
                                      const SumLayout& layout) {
     const T* key = keys.row(simt::blockY(), token);
-    const double length = preciseNorm(key, keys.dim);
+    const double given = preciseNorm(key, keys.dim);
+    const double length =
+        given > 0 ? preciseTurnedNorm(key, keys.dim, token, rotation, given) : 0.0;
     double along = 0, squared = 0;
     for (int at = 0; at < keys.dim; ++at) {
-        const double value = length > 0 ? turned(key, at, keys.dim, token, rotation) : 0.0;
+        const double value = length > 0 ? turned(key, at, token, rotation) : 0.0;
         const double offset = value - totals[layout.centroid() + at];
         along += value * totals[layout.direction() + at];
         squared += offset * offset;
@@ -246,6 +261,8 @@ ECOKV_GLOBAL void measureKeys(Rows<T> keys, DeviceRotation rotation, const doubl
         const std::int64_t out = simt::blockY() * keys.rows + reader.token();
         const float length = reader.valid() ? norm[out] : 0.0F;
         float along = 0, squared = 0;
+        const bool ownLengths = Shape::kRotated && rotation.ownLengths;
+        const float own = ownLengths ? sqrtf(reader.squaredFreeNorm(rotation)) : length;
         ECOKV_UNROLL
         for (int part = 0; part < Shape::kParts; ++part) {
             float key[8], free[8];
@@ -263,7 +280,7 @@ ECOKV_GLOBAL void measureKeys(Rows<T> keys, DeviceRotation rotation, const doubl
         if (!reader.valid() || !reader.firstLane()) {
             continue;
         }
-        Measured result{length > 0 ? along / length : 0.0F,
+        Measured result{length > 0 ? along / own : 0.0F,
                         saturated(static_cast<double>(sqrtf(squared)) / rotation.scaling)};
         const bool extreme =
             length * length > kLargestSquare || (length > 0 && length * length < kSmallestSquare);

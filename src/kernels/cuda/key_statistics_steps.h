@@ -18,17 +18,26 @@ template <class Runtime>
 DeviceRotation uploadRotation(Runtime& runtime, const Rotation* rotation, std::int64_t tokens,
                               std::int64_t dim) {
     if (rotation == nullptr) {
-        return {nullptr, false, 1.0};
+        return {nullptr, 0, false, false, 1.0};
     }
-    const std::int64_t pairs = dim / 2;
+    const std::int64_t pairs = rotation->pairsOf(dim);
+    const bool ownLengths = rotation->scalesPartOf(dim);
     auto* turns = runtime.template scratch<float>(tokens * pairs * 2);
-    const Positions positions = uploadPositions(runtime, rotation->positions, tokens);
-    const float* frequencies = uploaded(runtime, rotation->inverseFrequencies, pairs);
+    TurnTable table{};
+    table.tokens = tokens;
+    table.pairs = static_cast<int>(pairs);
+    table.factor = ownLengths ? 1.0F / rotation->attentionScaling : 1.0F;
+    table.frequencies = uploaded(runtime, rotation->inverseFrequencies, pairs);
+    if (rotation->axisPositions != nullptr) {
+        table.axisPositions = uploaded(runtime, rotation->axisPositions->data(), 3 * tokens);
+        table.axes = rotation->axes != nullptr ? uploaded(runtime, rotation->axes, pairs) : nullptr;
+    } else {
+        table.positions = uploadPositions(runtime, rotation->positions, tokens);
+    }
     runtime.launch(tabulateTurns, Grid{blocksFor(tokens * pairs, kStatisticsThreads), 1},
-                   kStatisticsThreads, positions, frequencies, tokens, static_cast<int>(pairs),
-                   turns);
-    return {turns, rotation->style == RopeStyle::Interleaved,
-            static_cast<double>(rotation->attentionScaling)};
+                   kStatisticsThreads, table, turns);
+    return {turns, table.pairs, rotation->style == RopeStyle::Interleaved, ownLengths,
+            ownLengths ? 1.0 : static_cast<double>(rotation->attentionScaling)};
 }
 
 /// Memory of the GPU between the launches.

@@ -20,9 +20,9 @@ Row keyOf(const TensorView& keys, const Rotation* rotation, std::int64_t head, s
     readRow(keys, head, token, buffer.data());
     Row row(buffer.begin(), buffer.end());
     if (rotation != nullptr) {
-        const std::int64_t pairs = keys.shape[2] / 2;
-        Row cosines(row.size() / 2);
-        Row sines(row.size() / 2);
+        const std::int64_t pairs = rotation->pairsOf(keys.shape[2]);
+        Row cosines(static_cast<std::size_t>(pairs));
+        Row sines(static_cast<std::size_t>(pairs));
         rotationRow(*rotation, token, pairs, cosines.data(), sines.data());
         unrotateRow(rotation->style, pairs, cosines.data(), sines.data(), row.data());
     }

@@ -44,10 +44,9 @@ std::vector<Row> readKeys(const TensorView& keys, std::int64_t head) {
 
 std::vector<Row> unrotated(std::vector<Row> rows, const Rotation& rotation) {
     for (std::size_t token = 0; token < rows.size(); ++token) {
-        const std::size_t pairs = rows[token].size() / 2;
-        Row cosines(pairs);
-        Row sines(pairs);
-        const auto count = static_cast<std::int64_t>(pairs);
+        const auto count = rotation.pairsOf(std::ssize(rows[token]));
+        Row cosines(static_cast<std::size_t>(count));
+        Row sines(static_cast<std::size_t>(count));
         rotationRow(rotation, static_cast<std::int64_t>(token), count, cosines.data(),
                     sines.data());
         unrotateRow(rotation.style, count, cosines.data(), sines.data(), rows[token].data());
