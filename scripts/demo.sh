@@ -1,25 +1,43 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Records the demo trace with the CLI and draws its figures: demo.sh BUILD_DIR OUT_DIR
+# Records a demo trace with the CLI and draws its figures: demo.sh BUILD_DIR OUT_DIR [DEMO MODEL_FOLDER]
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 bin=$1/bin
 out=$2
+demo=${3:-}
 mkdir -p "$out"
 
-read -r picture question answer < <(python3 - <<'PYTHON'
-import json
-document = json.load(open("resources/demo-documents/documents.json", encoding="utf-8"))["documents"][0]
+# picture, question and right answer of the first document of a list
+first_question() {
+    python3 - "$1" <<'PYTHON'
+import json, os, sys
+document = json.load(open(sys.argv[1], encoding="utf-8"))["documents"][0]
 question = document["questions"][0]
-print(document["file"], question["question"], question["answer"])
+picture = os.path.normpath(os.path.join(os.path.dirname(sys.argv[1]), document["file"]))
+print(picture, question["question"], question["answer"])
 PYTHON
-)
+}
 
-"$bin/ecokv" run --model resources/demo-model --image "resources/demo-documents/$picture" \
-    --prompt "$question" --policy ecokv --budget 48 --max-new-tokens 16 --with-full \
-    --trace "$out/demo.ecokv.h5"
+case "$demo" in
+"")
+    model=resources/demo-model
+    read -r picture question answer < <(first_question resources/demo-documents/documents.json)
+    ask=(--image "$picture" --prompt "$question")
+    recipe=demo
+    ;;
+135m)
+    model=$4
+    read -r picture question answer < <(first_question resources/demo-135m/documents.json)
+    ask=(--image "$picture" --prompt "$question")
+    recipe="demo-135m"
+    ;;
+esac
+
+"$bin/ecokv" run --model "$model" "${ask[@]}" --policy ecokv --budget 48 --max-new-tokens 16 \
+    --with-full --trace "$out/demo.ecokv.h5"
 echo "Right answer: $answer"
-"$bin/ecokv-lens" --render resources/recipes/demo.json --trace "$out/demo.ecokv.h5" --out "$out"
+"$bin/ecokv-lens" --render "resources/recipes/$recipe.json" --trace "$out/demo.ecokv.h5" --out "$out"
 echo
 echo "In $out/:"
 ls "$out"

