@@ -4,6 +4,7 @@
 //   ecokv_model_probe tokenize TOKENIZER_JSON < [{"text": ..., "special": bool}, ...]
 //   ecokv_model_probe template < [{"source": ..., "variables": {...}}, ...]
 //   ecokv_model_probe chat FOLDER < [{"role": ..., "text": ..., "images": n}, ...]
+//   ecokv_model_probe render FOLDER < [{variable: value}, ...]
 //   ecokv_model_probe decode PICTURE OUT_U8
 //   ecokv_model_probe pixels FOLDER PICTURE OUT_F32
 //   ecokv_model_probe prompt FOLDER < {"text": ..., "images": [...], "template": bool}
@@ -110,6 +111,18 @@ Json renderChat(const Words& words) {
             {"notes", chat.notes}};
 }
 
+/// The folder's template with its special tokens and the variables that are given.
+Json renderVariables(const Words& words) {
+    const auto chatTemplate = ChatTemplate::open(words.at(0));
+    Json results = Json::array();
+    for (const Json& variables : readInput()) {
+        results.push_back(guarded([&]() -> Json {
+            return {{"text", chatTemplate->renderRaw(variables)}};
+        }));
+    }
+    return results;
+}
+
 Json decodeToFile(const Words& words) {
     std::vector<std::string> notes;
     const Picture picture = decodePicture(words.at(0), {}, notes);
@@ -197,9 +210,9 @@ Json describeWeights(const Words& words) {
 
 int run(int count, char** arguments) {
     const std::map<std::string, Json (*)(const Words&)> commands{
-        {"tokenize", tokenize},     {"template", renderTemplates}, {"chat", renderChat},
-        {"decode", decodeToFile},   {"pixels", pixelsToFile},      {"prompt", buildPrompt},
-        {"config", describeConfig}, {"weights", describeWeights},
+        {"tokenize", tokenize},      {"template", renderTemplates}, {"chat", renderChat},
+        {"render", renderVariables}, {"decode", decodeToFile},      {"pixels", pixelsToFile},
+        {"prompt", buildPrompt},     {"config", describeConfig},    {"weights", describeWeights},
     };
     const Words words(arguments + std::min(count, 2), arguments + count);
     const auto command = commands.find(count > 1 ? arguments[1] : "");

@@ -96,25 +96,49 @@ TEMPLATES: dict[str, tuple[str, list[dict[str, Any]]]] = {
     "mappings": ("{{ messages[0].get('role') }} {{ messages[0].get('x') }} {{ messages[0].get('x', 'y') }} {{ messages[0].keys() | list }} {{ 'role' in messages[0] }} "
                  "{{ messages[0]['nothing'] }} {{ messages[0].nothing is defined }} {{ {'a': {'b': [1, {'c': 2}]}}.a.b[1].c }} {{ {1: 'x'}[1] }} {{ dict(a=1) }} {{ messages[-1]['role'] }} {{ messages[9] is defined }}", STRINGS),
     "macro-defaults": ("{% macro f(a, b='x', c=none) %}{{ a }}{{ b }}{{ c }};{% endmacro %}{{ f(1) }}{{ f(1, c=3) }}{{ f(1, 2, 3) }}{{ f() }}", STRINGS),
+    "methods-2": ("{{ x.swapcase() }}|{{ x | title }}|{{ \"Dog's\".title() }}{{ \"Dog's\" | title }}|{{ x.partition(' ') }}|{{ x.rpartition('z') }}|{{ x.index('w') }}|{{ 'ab'.ljust(5) }}|{{ 'ab'.rjust(5, '*') }}|"
+                  "{{ 'ab'.center(5) }}|{{ 'abc'.center(6, '.') }}|{{ '-7'.zfill(4) }}|{{ '\tx'.expandtabs(4) }}|{{ x.find('o', 5) }} {{ x.find('o', 5, 6) }} {{ x.startswith('wO', 6) }} {{ x.endswith(('z', 'z)')) }} {{ x.count('o', 5) }}|"
+                  "{{ 'é'.isalpha() }} {{ 'a1'.isalnum() }} {{ '\u00a0'.isspace() }} {{ 'AB1'.isupper() }} {{ 'ab'.islower() }} {{ 'Ab Cd'.istitle() }} {{ '٣'.isdigit() }}|"
+                  "{{ ' a  b c '.split(maxsplit=1) }} {{ ' a  b c '.rsplit(None, 1) }} {{ '\u3000a\u2028b'.split() }} {{ ''.split() }} {{ ''.split(',') }}|{{ ['\u200b', '\x7f', '\101'] }}", STRINGS),
+    "formats": ("{{ '%s-%02d-%.2f|%-4s|%4s|%%|%x|%+d' % ('a', 3, 2.5, 'b', 'c', 255, 7) }} {{ '%s' % 'z' }} {{ '%(k)s' % {'k': 1} }} {{ '%d' % 2.9 }} {{ '%r' % 'q' }} {{ '%s and %d' | format('a', 3) }} {{ '%(a)s' | format(a=1) }} "
+                "{{ '{} {}'.format('a', 2) }} {{ '{0}{1}{0}'.format('a', 'b') }} {{ '{a}/{b:>4}|{c:<4}|{d:^5}|{{}}'.format(a=1, b='x', c='y', d='z') }} {{ '{:.2f} {:,} {:05d} {:+} {:x} {:e} {:.1%} {:é^7}'.format(3.14159, 1234567, -42, 5, 255, 12345.678, 0.256, 'mid') }}", STRINGS),
+    "calls": ("{% macro m(a, b=2) %}{{ a }}{{ b }}{{ varargs }}{{ kwargs }}{% endmacro %}{{ m(1, 3, 4, z=5) }}{{ m(*[7, 8, 9], **{'y': 1}) }}"
+              "{% macro box(items) %}{% for i in items %}[{{ caller(i, loop.index) }}]{% endfor %}{% endmacro %}{% call(u, k) box([4, 5]) %}{{ u }}-{{ k }}-{{ bos_token }}{% endcall %}"
+              "{% macro plain() %}<{{ caller() }}>{% endmacro %}{% call plain() %}inner{% endcall %}{% macro maybe() %}{{ caller is defined }}{% endmacro %}{{ maybe() }}", STRINGS),
+    "more-scopes": ("{% with a = 1, b = 2 %}{% set c = 3 %}{{ a + b + c }}{% endwith %}{{ a is defined }}{{ c is defined }}{% generation %}{% set g = 1 %}{{ g }}{% endgeneration %}{{ g is defined }}"
+               "{% set z %}{% set q = 1 %}v{{ q }}{% endset %}{{ z }}{{ q is defined }}{% filter upper %}{% set w = 'x' %}abc{{ w }}{% endfilter %}{{ w is defined }}"
+               "{% for i, (a, b) in [(1, (2, 3))] %}{{ i }}{{ a }}{{ b }}{% endfor %}{% set (c, d) = (3, 4) %}{{ c }}{{ d }}{% set t = 1, %}{{ t }}", STRINGS),
+    "sequences": ("{% if messages | selectattr('role', 'equalto', 'nobody') %}lazy lists are true{% endif %}{{ (messages | map(attribute='role')) is sequence }}{{ messages[0].items() is sequence }}{{ messages[0].keys() is iterable }}"
+                  "{{ (1, 2, 3)[:2] }}{{ (1,) + (2,) }}{{ (1, 2) == [1, 2] }}{{ [1, 2] < [1, 3] }}{{ [5, 6, 7] | batch(2) | list }}{{ [5, 6, 7] | batch(2, 0) | list }}{{ [[1], [2]] | sum(start=[]) }}"
+                  "{{ dict([('a', 1)], b=2) }}{{ {'a': 1, 'a': 2} }}{{ {true: 1, none: 2, 1.5: 3} | tojson }}{{ namespace(**{'a': 1}).a }}{% set j = joiner('; ') %}{% for i in [1, 2] %}{{ j() }}{{ i }}{% endfor %}", STRINGS),
+    "numbers": ("{{ 0x1F }} {{ 0b101 }} {{ 0o17 }} {{ 1_000 }} {{ 2.675 | round(2) }} {{ 2.5 | round }} {{ 42 | round }} {{ 1234 | round(-2) }} {{ '1f' | int(0, 16) }} {{ 1e16 }} {{ 1e-5 }} {{ -7 // 2 }} {{ -7 % 3 }} {{ 2 ** -1 }} {{ 7 / 2 }}", STRINGS),
+    "safe-text": ("{{ '<a>' | safe + '<b>' }} {{ ('<a>' | safe) ~ '<b>' }} {{ '<b>' + ('<a>' | e) }} {{ ('<a>' | e) | e }} {{ ('<a>' | e) | forceescape }} {{ 'a b&c/é' | urlencode }} {{ 'abcdef ghi jklmn' | truncate(9) }} "
+                  "{{ 'abcdef ghi jklmn' | truncate(9, true, '..') }} {{ 'ab' | center(5) }} {{ 'a b-c' | wordcount }} {{ 'trim' is filter }}", STRINGS),
     "newline-at-the-end": ("a\n{% if true %}\nb\n{% endif %}\n", STRINGS),
 }
 
 
 def variables(messages: list[dict[str, Any]]) -> dict[str, Any]:
     """What transformers passes to a template."""
-    return {"messages": messages, "tools": TOOLS, "add_generation_prompt": True, "bos_token": "<s>", "eos_token": "</s>"}
+    return {"messages": messages, "tools": TOOLS, "add_generation_prompt": True, "bos_token": "<s>", "eos_token": "</s>",
+            "x": "Hello wOrld foo-bar (baz)"}
+
+
+@pytest.fixture(scope="module")
+def rendered() -> dict[str, Any]:
+    """What ours makes of every template: one process for all."""
+    results = probe("template", stdin=[{"source": source, "variables": variables(messages)} for source, messages in TEMPLATES.values()])
+    return dict(zip(TEMPLATES, results, strict=True))
 
 
 @pytest.mark.parametrize("name", TEMPLATES)
-def test_renders_as_jinja_does(name: str) -> None:
+def test_renders_as_jinja_does(name: str, rendered: dict[str, Any]) -> None:
     """F114: generation blocks, namespaces, slices, macros and the white-space rules."""
     source, messages = TEMPLATES[name]
-    expected = _compile_jinja_template(source).render(**variables(messages))
-    (result,) = probe("template", stdin=[{"source": source, "variables": variables(messages)}])
-    assert result == {"text": expected}
+    assert rendered[name] == {"text": _compile_jinja_template(source).render(**variables(messages))}
 
 
-@pytest.mark.parametrize(("source", "said"), [
+BROKEN = [
     ("a\n  {% if x %}", "line 2, column 13: the template ends, but elif or else or endif is missing"),
     ("{{ 'a' + 1 }}", "line 1, column 8: '+' does not work between a string and an integer"),
     ("é {{ missing.x }}", "line 1, column 13: 'x' is asked of an undefined value"),
@@ -122,17 +146,38 @@ def test_renders_as_jinja_does(name: str) -> None:
     ("{{ raise_exception('no system role') }}", "the template refuses: no system role"),
     ("{{ x | nosuch }}", "line 1, column 8: the filter 'nosuch' is not supported"),
     ("{{ [1, 2 }}", "'}' closes nothing"),
+    ("{{ x }", "'}' closes nothing"),
     ("{{ 'abc }}", "a string is never closed"),
     ("{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}", "too many steps"),
     ("{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}", "macros call each other too deeply"),
     ("{{ " + "(" * 5000 + "1" + ")" * 5000 + " }}", "nested too deeply"),
     ("{% set x = [] %}{{ x.append(1) }}", "'append' would change its object"),
     ("{{ 'a' * 99999999 }}", "a repetition is too long"),
-])
-def test_errors_name_line_and_column(source: str, said: str) -> None:
+    ("{{ 'a'.ljust(99999999) }}", "a repetition is too long"),
+    ("{{ '%999999999d' % 1 }}", "a width or precision is too large"),
+    ("{{ '{a.b}'.format(a=1) }}", "the format field 'a.b' is not supported"),
+    ("{{ '%d' % 'x' }}", "the format '%d' does not suit a string"),
+    ("{{ '%s %s' % 'x' }}", "a format needs more values"),
+    ("{{ 'a'.index('b') }}", "the text does not hold 'b'"),
+    ("{% macro f(a) %}{% endmacro %}\n{{ f(b=1) }}", "line 2, column 5: the macro 'f' takes no argument 'b'"),
+    ("{% macro f(a) %}{% endmacro %}{{ f(1, 2) }}", "2 arguments are given, at most 1 are taken"),
+    ("{% call 1 %}{% endcall %}", "'call' needs the call of a macro"),
+    ("{% for a, b in [(1, 2, 3)] %}{% endfor %}", "3 values are to be unpacked into 2 names"),
+    ("{% for " + "(" * 5000 + "a" + ")" * 5000 + " in x %}", "nested too deeply"),
+]
+
+
+@pytest.fixture(scope="module")
+def refusals() -> list[dict[str, str]]:
+    """What ours says to every broken template: one process for all."""
+    results: list[dict[str, str]] = probe("template", stdin=[{"source": source, "variables": {}} for source, _ in BROKEN])
+    return results
+
+
+@pytest.mark.parametrize("case", range(len(BROKEN)))
+def test_errors_name_line_and_column(case: int, refusals: list[dict[str, str]]) -> None:
     """F114: a hostile or unknown template ends with a sentence."""
-    (result,) = probe("template", stdin=[{"source": source, "variables": {}}])
-    assert said in result["error"]
+    assert BROKEN[case][1] in refusals[case]["error"], BROKEN[case][0][:80]
 
 
 def folder_with(tmp_path: Path, files: dict[str, str]) -> Path:
@@ -159,18 +204,34 @@ def test_content_shape_is_the_one_the_template_wants(tmp_path: Path) -> None:
 
 
 def test_template_is_taken_from_the_documented_places_in_order(tmp_path: Path) -> None:
-    """F117."""
+    """F117: the order of transformers' processors; test_chat_families.py asks them."""
     folder_with(tmp_path, {"tokenizer_config.json": "{}"})
     assert probe("chat", tmp_path, stdin=MESSAGE)["origin"] is None
     config = {"bos_token": {"content": "<s>"}, "chat_template": [{"name": "tool_use", "template": "t"},
                                                                  {"name": "default", "template": "{{ bos_token }}C" + PARTS_TEMPLATE}]}
     folder_with(tmp_path, {"tokenizer_config.json": json.dumps(config)})
     assert probe("chat", tmp_path, stdin=MESSAGE)["text"] == "<s>Chi<image>"
-    folder_with(tmp_path, {"chat_template.json": json.dumps({"chat_template": "B" + PARTS_TEMPLATE})})
-    assert probe("chat", tmp_path, stdin=MESSAGE)["text"] == "Bhi<image>"
     folder_with(tmp_path, {"chat_template.jinja": "A" + PARTS_TEMPLATE})
     result = probe("chat", tmp_path, stdin=MESSAGE)
     assert result["text"] == "Ahi<image>" and result["origin"].endswith("chat_template.jinja")
+    assert "tokenizer_config.json holds another chat template, which is not used" in result["notes"][0]
+    folder_with(tmp_path, {"chat_template.json": json.dumps({"chat_template": "B" + PARTS_TEMPLATE})})
+    assert probe("chat", tmp_path, stdin=MESSAGE)["text"] == "Bhi<image>"
+    folder_with(tmp_path, {"processor_config.json": json.dumps({"chat_template": "P" + PARTS_TEMPLATE})})
+    assert probe("chat", tmp_path, stdin=MESSAGE)["text"] == "Phi<image>"
+
+
+def test_the_same_template_in_two_places_needs_no_note(tmp_path: Path) -> None:
+    """F117."""
+    folder_with(tmp_path, {"chat_template.jinja": PARTS_TEMPLATE, "tokenizer_config.json": json.dumps({"chat_template": PARTS_TEMPLATE})})
+    assert probe("chat", tmp_path, stdin=MESSAGE)["notes"] == []
+
+
+def test_errors_name_the_file_and_what_else_can_be_done(tmp_path: Path) -> None:
+    """F114."""
+    folder_with(tmp_path, {"chat_template.jinja": "a\n{% for m in messages %}{{ m.content | shout }}{% endfor %}"})
+    said = refusal("chat", tmp_path, stdin=MESSAGE)
+    assert "chat_template.jinja, line 2, column 39: the filter 'shout' is not supported" in said and "plain prompt" in said
 
 
 def test_several_named_templates_without_a_default_are_refused(tmp_path: Path) -> None:
@@ -178,6 +239,15 @@ def test_several_named_templates_without_a_default_are_refused(tmp_path: Path) -
     config = {"chat_template": [{"name": "rag", "template": "r"}, {"name": "tool_use", "template": "t"}]}
     folder_with(tmp_path, {"tokenizer_config.json": json.dumps(config)})
     assert '"rag", "tool_use"' in refusal("chat", tmp_path, stdin=MESSAGE)
+
+
+def test_named_template_files_without_a_default_are_refused(tmp_path: Path) -> None:
+    """F117: also where newer exports keep them."""
+    (tmp_path / "additional_chat_templates").mkdir()
+    folder_with(tmp_path / "additional_chat_templates", {"tool_use.jinja": "t", "rag.jinja": "r"})
+    assert '"rag", "tool_use"' in refusal("chat", tmp_path, stdin=MESSAGE)
+    folder_with(tmp_path, {"chat_template.jinja": STRING_TEMPLATE})
+    assert probe("chat", tmp_path, stdin=MESSAGE)["text"] == "user:<image>\nhi"
 
 
 def test_demo_template_renders_as_transformers_does() -> None:

@@ -20,6 +20,7 @@ using ExpressionPtr = std::unique_ptr<Expression>;
 struct CallArguments {
     std::vector<ExpressionPtr> positional;
     std::vector<std::pair<std::string, ExpressionPtr>> named;
+    ExpressionPtr spreadList, spreadMap; ///< of `*list` and `**map`; null if there is none
 };
 
 struct Literal {
@@ -90,6 +91,12 @@ struct Expression {
 struct Statement;
 using Body = std::vector<std::unique_ptr<Statement>>;
 
+/// A name, or the parts a value is unpacked into.
+struct AssignTarget {
+    std::string name;
+    std::vector<AssignTarget> parts; ///< empty for a name
+};
+
 struct TextStatement {
     std::string text;
 };
@@ -100,13 +107,13 @@ struct IfStatement {
     std::vector<std::pair<ExpressionPtr, Body>> branches; ///< null condition = else
 };
 struct ForStatement {
-    std::vector<std::string> targets;  ///< several unpack each element
+    AssignTarget target;
     ExpressionPtr iterable, condition; ///< `condition` may be null
     Body body, otherwise;
 };
 struct SetStatement {
-    std::vector<std::string> targets;
-    std::string attribute;              ///< of a namespace; "" = none
+    AssignTarget target;
+    std::string attribute;              ///< of the namespace `target`; "" = none
     ExpressionPtr value;                ///< null for the block form
     std::vector<ExpressionPtr> filters; ///< of the block form, FilterCall without input
     Body body;
@@ -114,6 +121,16 @@ struct SetStatement {
 struct MacroStatement {
     std::string name;
     std::vector<std::pair<std::string, ExpressionPtr>> parameters; ///< default may be null
+    Body body;
+    /// What its body asks for, and so may be given, beyond the parameters.
+    bool takesMore = false, takesMoreNamed = false, takesCaller = false;
+};
+struct CallStatement {
+    ExpressionPtr call; ///< of a macro, which gets `caller`
+    MacroStatement caller;
+};
+struct WithStatement {
+    std::vector<std::pair<std::string, ExpressionPtr>> variables;
     Body body;
 };
 struct FilterStatement {
@@ -130,7 +147,8 @@ struct LoopControl {
 struct Statement {
     Position at;
     std::variant<TextStatement, OutputStatement, IfStatement, ForStatement, SetStatement,
-                 MacroStatement, FilterStatement, ScopeStatement, LoopControl>
+                 MacroStatement, CallStatement, WithStatement, FilterStatement, ScopeStatement,
+                 LoopControl>
         node;
 };
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "model/jinja/characters.h"
 
+#include "model/jinja/template_error.h"
 #include "model/text/utf8.h"
 
 #include <algorithm>
+#include <ranges>
 
 #include <utf8proc.h>
 
@@ -19,10 +21,7 @@ template <class Visit> void forEachCharacter(std::string_view text, Visit visit)
     }
 }
 
-bool isLetter(char32_t c) {
-    const auto category = utf8proc_category(static_cast<utf8proc_int32_t>(c));
-    return category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_LO;
-}
+constexpr std::int64_t kMaxRepeat = 1'000'000; // bytes
 
 char32_t upper(char32_t c) {
     return static_cast<char32_t>(utf8proc_toupper(static_cast<utf8proc_int32_t>(c)));
@@ -51,6 +50,22 @@ bool isSpace(char32_t c) {
     return (c >= 0x09 && c <= 0x0d) || (c >= 0x1c && c <= 0x20) || c == 0x85 || c == 0xa0 ||
            c == 0x1680 || (c >= 0x2000 && c <= 0x200a) || c == 0x2028 || c == 0x2029 ||
            c == 0x202f || c == 0x205f || c == 0x3000;
+}
+
+bool isLetter(char32_t c) {
+    const auto category = utf8proc_category(static_cast<utf8proc_int32_t>(c));
+    return category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_LO;
+}
+
+bool isDigit(char32_t c) {
+    return utf8proc_category(static_cast<utf8proc_int32_t>(c)) == UTF8PROC_CATEGORY_ND;
+}
+
+bool isPrintable(char32_t c) {
+    const auto category = utf8proc_category(static_cast<utf8proc_int32_t>(c));
+    const bool separates = category >= UTF8PROC_CATEGORY_ZS && category <= UTF8PROC_CATEGORY_ZP;
+    const bool other = category >= UTF8PROC_CATEGORY_CC || category == UTF8PROC_CATEGORY_CN;
+    return c == ' ' || (!separates && !other);
 }
 
 std::string toUpper(std::string_view text) {
@@ -90,6 +105,39 @@ std::string capitalize(std::string_view text) {
         first = false;
     });
     return result;
+}
+
+std::string swapCase(std::string_view text) {
+    std::string result;
+    forEachCharacter(text, [&](char32_t c, std::string_view bytes) {
+        result += lower(c) != c ? toLower(bytes) : toUpper(bytes);
+    });
+    return result;
+}
+
+std::string reversed(std::string_view text) {
+    std::string result;
+    for (const std::string& character : splitCharacters(text) | std::views::reverse) {
+        result += character;
+    }
+    return result;
+}
+
+std::string repeatText(const std::string& text, std::int64_t times) {
+    if (times > 0 && std::ssize(text) > kMaxRepeat / times) {
+        throw TemplateError("a repetition is too long");
+    }
+    std::string result;
+    for (std::int64_t i = 0; i < times; ++i) {
+        result += text;
+    }
+    return result;
+}
+
+std::string centerText(const std::string& text, std::int64_t width, const std::string& fill) {
+    const std::int64_t missing = std::max<std::int64_t>(0, width - countCharacters(text));
+    const std::int64_t left = missing / 2 + (missing & width & 1); // Python's rounding
+    return repeatText(fill, left) + text + repeatText(fill, missing - left);
 }
 
 std::string strip(std::string_view text, StripSides sides, const std::string* set) {

@@ -14,11 +14,21 @@ std::vector<std::string> splitCharacters(std::string_view text);
 std::int64_t countCharacters(std::string_view text);
 /// What str.isspace() accepts.
 bool isSpace(char32_t codePoint);
+bool isLetter(char32_t codePoint);
+bool isDigit(char32_t codePoint); ///< of any script
+/// What repr() writes as it is.
+bool isPrintable(char32_t codePoint);
 
 std::string toUpper(std::string_view text);
 std::string toLower(std::string_view text);
 std::string toTitle(std::string_view text);
 std::string capitalize(std::string_view text);
+std::string swapCase(std::string_view text);
+std::string reversed(std::string_view text);
+/// Empty for `times` below 1; throws TemplateError if the result is long enough to be an attack.
+std::string repeatText(const std::string& text, std::int64_t times);
+/// str.center()
+std::string centerText(const std::string& text, std::int64_t width, const std::string& fill);
 
 struct StripSides {
     bool left = true, right = true;

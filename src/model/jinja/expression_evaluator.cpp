@@ -51,6 +51,20 @@ Arguments ExpressionEvaluator::evaluateArguments(const CallArguments& arguments)
     for (const auto& [name, argument] : arguments.named) {
         values.named.emplace_back(name, evaluate(*argument));
     }
+    if (arguments.spreadList != nullptr) {
+        for (const Value& element : evaluate(*arguments.spreadList).elements()) {
+            values.positional.push_back(element);
+        }
+    }
+    if (arguments.spreadMap != nullptr) {
+        const Value map = evaluate(*arguments.spreadMap);
+        if (!map.isMap()) {
+            throw TemplateError(fmt::format("'**' needs a mapping, not {}", map.typeName()));
+        }
+        for (const auto& [name, value] : map.asMap()) {
+            values.named.emplace_back(name.text(), value);
+        }
+    }
     return values;
 }
 
@@ -77,7 +91,7 @@ Value ExpressionEvaluator::operator()(const ListLiteral& node) const {
 Value ExpressionEvaluator::operator()(const MapLiteral& node) const {
     Map map;
     for (const auto& [key, value] : node.entries) {
-        map.emplace_back(evaluate(*key), evaluate(*value));
+        assignKey(map, evaluate(*key), evaluate(*value));
     }
     return Value(std::move(map));
 }
@@ -113,12 +127,29 @@ Value ExpressionEvaluator::operator()(const SliceAccess& node) const {
                  evaluateOptional(node.step));
 }
 
-Value ExpressionEvaluator::operator()(const Call& node) const {
+Value ExpressionEvaluator::call(const Call& node, const Value* caller) const {
     const Value callee = evaluate(*node.callee);
     if (!callee.isFunction()) {
         throw TemplateError(fmt::format("{} cannot be called", callee.typeName()));
     }
-    return callee.asFunction()(evaluateArguments(node.arguments));
+    Arguments arguments = evaluateArguments(node.arguments);
+    if (caller != nullptr) {
+        arguments.named.emplace_back("caller", *caller);
+    }
+    return callee.asFunction()(arguments);
+}
+
+Value ExpressionEvaluator::operator()(const Call& node) const {
+    return call(node, nullptr);
+}
+
+Value ExpressionEvaluator::callWith(const Expression& expression, const Value& caller) const {
+    try {
+        m_budget.spend();
+        return call(std::get<Call>(expression.node), &caller);
+    } catch (const TemplateError& error) {
+        throw TemplateError(error.what(), error.position().value_or(expression.at));
+    }
 }
 
 Value ExpressionEvaluator::operator()(const FilterCall& node) const {

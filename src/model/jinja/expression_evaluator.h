@@ -23,6 +23,8 @@ public:
     ExpressionEvaluator(const Scope& scope, Budget& budget) : m_scope(scope), m_budget(budget) {}
 
     Value evaluate(const Expression& expression) const;
+    /// `call`, a Call, with `caller` as one more named argument.
+    Value callWith(const Expression& call, const Value& caller) const;
     /// Applies a chain of FilterCall without input, as `{% filter %}` has.
     Value applyFilters(const std::vector<ExpressionPtr>& filters, Value input) const;
 
@@ -43,6 +45,7 @@ public:
     Value operator()(const Conditional& node) const;
 
 private:
+    Value call(const Call& node, const Value* caller) const;
     Value evaluateOptional(const ExpressionPtr& expression) const;
     Arguments evaluateArguments(const CallArguments& arguments) const;
 

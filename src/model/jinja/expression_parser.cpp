@@ -335,24 +335,33 @@ CallArguments ExpressionParser::parseArguments() {
     CallArguments arguments;
     m_tokens.expectOperator("(");
     while (!m_tokens.isOperator(")")) {
-        const bool named = m_tokens.current().type == TokenType::Name &&
-                           m_tokens.ahead().type == TokenType::Operator &&
-                           m_tokens.ahead().text == "=";
-        if (named) {
-            std::string name = m_tokens.take().text;
-            m_tokens.take();
-            arguments.named.emplace_back(std::move(name), parse());
-        } else if (arguments.named.empty()) {
-            arguments.positional.push_back(parse());
-        } else {
-            m_tokens.fail("a named argument");
-        }
+        parseArgument(arguments);
         if (!m_tokens.skipOperator(",")) {
             break;
         }
     }
     m_tokens.expectOperator(")");
     return arguments;
+}
+
+void ExpressionParser::parseArgument(CallArguments& arguments) {
+    const bool named = m_tokens.current().type == TokenType::Name &&
+                       m_tokens.ahead().type == TokenType::Operator && m_tokens.ahead().text == "=";
+    if (m_tokens.isOperator("*") && arguments.spreadList == nullptr) {
+        m_tokens.take();
+        arguments.spreadList = parse();
+    } else if (m_tokens.isOperator("**") && arguments.spreadMap == nullptr) {
+        m_tokens.take();
+        arguments.spreadMap = parse();
+    } else if (named) {
+        std::string name = m_tokens.take().text;
+        m_tokens.take();
+        arguments.named.emplace_back(std::move(name), parse());
+    } else if (arguments.named.empty() && arguments.spreadList == nullptr) {
+        arguments.positional.push_back(parse());
+    } else {
+        m_tokens.fail("a named argument");
+    }
 }
 
 ExpressionPtr ExpressionParser::parseFiltersAndTests(ExpressionPtr input) {

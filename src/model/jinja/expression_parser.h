@@ -37,6 +37,7 @@ private:
     ExpressionPtr parseFilter(ExpressionPtr input);
     ExpressionPtr parseTest(ExpressionPtr input);
     CallArguments parseArguments();
+    void parseArgument(CallArguments& arguments);
     std::string parseDottedName();
 
     TokenStream& m_tokens;

@@ -5,6 +5,7 @@
 #include "model/jinja/json_text.h"
 #include "model/jinja/list_filters.h"
 #include "model/jinja/template_error.h"
+#include "model/jinja/text_filters.h"
 
 #include <charconv>
 #include <cmath>
@@ -15,13 +16,6 @@
 namespace ecokv::jinja {
 
 namespace {
-
-Value filterTrim(const Value& input, const Arguments& arguments) {
-    const Value& set = arguments.get(0, "chars");
-    const bool given = !set.isUndefined() && !set.isNone();
-    const std::string characters = given ? set.asString() : std::string();
-    return Value(strip(input.text(), {}, given ? &characters : nullptr));
-}
 
 Value filterJoin(const Value& input, const Arguments& arguments) {
     const std::string separator = arguments.get(0, "d").text();
@@ -42,13 +36,6 @@ Value filterDefault(const Value& input, const Arguments& arguments) {
         return input;
     }
     return arguments.has(0, "default_value") ? arguments.get(0, "default_value") : Value("");
-}
-
-Value filterReplace(const Value& input, const Arguments& arguments) {
-    const Value& limit = arguments.get(2, "count");
-    const bool limited = !limit.isUndefined() && !limit.isNone();
-    return Value(replaceAll(input.text(), arguments.get(0, "old").text(),
-                            arguments.get(1, "new").text(), limited ? limit.asInteger() : -1));
 }
 
 Value filterToJson(const Value& input, const Arguments& arguments) {
@@ -81,8 +68,13 @@ Value filterInt(const Value& input, const Arguments& arguments) {
     const std::string text = strip(input.text(), {});
     const char* end = text.data() + text.size();
     const char* begin = text.data() + (text.starts_with('+') ? 1 : 0);
+    const int base =
+        arguments.has(1, "base") ? static_cast<int>(arguments.get(1, "base").asInteger()) : 10;
+    if (base < 2 || base > 36) {
+        throw TemplateError("the base of 'int' is not between 2 and 36");
+    }
     std::int64_t number = 0;
-    if (const auto [rest, error] = std::from_chars(begin, end, number);
+    if (const auto [rest, error] = std::from_chars(begin, end, number, base);
         error == std::errc() && rest == end && begin != end) {
         return Value(number);
     }
@@ -110,15 +102,27 @@ Value filterFloat(const Value& input, const Arguments& arguments) {
 
 Value filterRound(const Value& input, const Arguments& arguments) {
     const Value& precision = arguments.get(0, "precision");
-    const auto digits = precision.isUndefined() ? 0 : precision.asInteger();
+    const auto digits =
+        std::clamp<std::int64_t>(precision.isUndefined() ? 0 : precision.asInteger(), -300, 300);
     const std::string method =
         arguments.has(1, "method") ? arguments.get(1, "method").asString() : "common";
     const double scale = std::pow(10.0, static_cast<double>(digits));
     const double scaled = input.asDouble() * scale;
-    if (method == "floor") {
-        return Value(std::floor(scaled) / scale);
+    if (method == "floor" || method == "ceil") {
+        return Value((method == "floor" ? std::floor(scaled) : std::ceil(scaled)) / scale);
     }
-    return Value((method == "ceil" ? std::ceil(scaled) : std::nearbyint(scaled)) / scale);
+    if (!input.isDouble()) { // round() leaves integers what they are
+        return digits >= 0 ? input
+                           : Value(static_cast<std::int64_t>(std::nearbyint(scaled) / scale));
+    }
+    if (digits < 0 || !std::isfinite(input.asDouble())) {
+        return Value(std::nearbyint(scaled) / scale);
+    }
+    // through decimal digits, as Python does: 2.675 is a little less than it looks
+    const std::string text = fmt::format("{:.{}f}", input.asDouble(), digits);
+    double rounded = 0;
+    std::from_chars(text.data(), text.data() + text.size(), rounded);
+    return Value(rounded);
 }
 
 Value filterAbs(const Value& input, const Arguments& /*arguments*/) {
@@ -126,61 +130,7 @@ Value filterAbs(const Value& input, const Arguments& /*arguments*/) {
                             : Value(std::abs(input.asInteger()));
 }
 
-Value filterIndent(const Value& input, const Arguments& arguments) {
-    const Value& width = arguments.get(0, "width");
-    const std::string margin =
-        width.isString()
-            ? width.asString()
-            : std::string(width.isUndefined() ? 4
-                                              : static_cast<std::size_t>(std::clamp<std::int64_t>(
-                                                    width.asInteger(), 0, 1000)),
-                          ' ');
-    const bool first = arguments.get(1, "first").truthy();
-    const bool blank = arguments.get(2, "blank").truthy();
-    const std::string text = input.text();
-    std::string result = first ? margin : "";
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        result += text[i];
-        const bool lineEnds = text[i] == '\n';
-        const bool emptyNext = i + 1 >= text.size() || text[i + 1] == '\n';
-        result += lineEnds && (blank || !emptyNext) ? margin : "";
-    }
-    return Value(std::move(result));
-}
-
-Value filterEscape(const Value& input, const Arguments& /*arguments*/) {
-    std::string text;
-    for (const char c : input.text()) {
-        switch (c) {
-        case '&':
-            text += "&amp;";
-            break;
-        case '<':
-            text += "&lt;";
-            break;
-        case '>':
-            text += "&gt;";
-            break;
-        case '\'':
-            text += "&#39;";
-            break;
-        case '"':
-            text += "&#34;";
-            break;
-        default:
-            text += c;
-        }
-    }
-    return Value(std::move(text));
-}
-
 using Filter = Value (*)(const Value&, const Arguments&);
-
-/// A filter that only changes the text.
-template <std::string (*change)(std::string_view)>
-Value textFilter(const Value& input, const Arguments& /*arguments*/) {
-    return Value(change(input.text()));
-}
 
 Value filterLength(const Value& input, const Arguments& /*arguments*/) {
     return Value(input.length());
@@ -190,39 +140,29 @@ Value filterString(const Value& input, const Arguments& /*arguments*/) {
     return Value(input.text());
 }
 
-const std::map<std::string, Filter, std::less<>>& textAndNumberFilters() {
+const std::map<std::string, Filter, std::less<>>& valueFilters() {
     static const std::map<std::string, Filter, std::less<>> kFilters{
-        {"trim", filterTrim},
-        {"join", filterJoin},
-        {"default", filterDefault},
-        {"d", filterDefault},
-        {"replace", filterReplace},
-        {"tojson", filterToJson},
-        {"int", filterInt},
-        {"float", filterFloat},
-        {"round", filterRound},
-        {"abs", filterAbs},
-        {"indent", filterIndent},
-        {"escape", filterEscape},
-        {"e", filterEscape},
-        {"length", filterLength},
-        {"count", filterLength},
-        {"string", filterString},
-        {"safe", filterString},
-        {"upper", textFilter<toUpper>},
-        {"lower", textFilter<toLower>},
-        {"title", textFilter<toTitle>},
-        {"capitalize", textFilter<capitalize>},
+        {"join", filterJoin},     {"default", filterDefault}, {"d", filterDefault},
+        {"tojson", filterToJson}, {"int", filterInt},         {"float", filterFloat},
+        {"round", filterRound},   {"abs", filterAbs},         {"length", filterLength},
+        {"count", filterLength},  {"string", filterString},
     };
     return kFilters;
 }
 
 } // namespace
 
+bool isFilter(const std::string& name) {
+    return valueFilters().contains(name) || isTextFilter(name) || isListFilter(name);
+}
+
 Value applyFilter(const std::string& name, const Value& input, const Arguments& arguments) {
-    const auto found = textAndNumberFilters().find(name);
-    if (found != textAndNumberFilters().end()) {
+    const auto found = valueFilters().find(name);
+    if (found != valueFilters().end()) {
         return found->second(input, arguments);
+    }
+    if (auto result = applyTextFilter(name, input, arguments)) {
+        return *std::move(result);
     }
     if (auto result = applyListFilter(name, input, arguments)) {
         return *std::move(result);

@@ -10,5 +10,6 @@ namespace ecokv::jinja {
 
 /// Throws for a name that is not known, with that name.
 Value applyFilter(const std::string& name, const Value& input, const Arguments& arguments);
+bool isFilter(const std::string& name);
 
 } // namespace ecokv::jinja

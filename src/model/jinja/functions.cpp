@@ -5,7 +5,9 @@
 
 #include <array>
 #include <ctime>
+#include <memory>
 #include <string>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -43,13 +45,26 @@ Value range(const Arguments& arguments) {
     return Value(std::move(numbers));
 }
 
+/// What dict() makes of a mapping or a list of pairs, and of named arguments.
 Map namedAsMap(const Arguments& arguments) {
+    arguments.expectAtMost(1);
     Map map;
-    if (!arguments.positional.empty() && arguments.positional.front().isMap()) {
-        map = arguments.positional.front().asMap();
+    if (!arguments.positional.empty()) {
+        const Value& first = arguments.positional.front();
+        if (first.isMap()) {
+            map = first.asMap();
+        } else {
+            for (const Value& pair : first.elements()) {
+                if (pair.length() != 2) {
+                    throw TemplateError("dict needs pairs of a key and a value");
+                }
+                const List parts = pair.elements();
+                assignKey(map, parts[0], parts[1]);
+            }
+        }
     }
     for (const auto& [name, value] : arguments.named) {
-        map.emplace_back(Value(name), value);
+        assignKey(map, Value(name), value);
     }
     return map;
 }
@@ -60,6 +75,14 @@ Value makeNamespace(const Arguments& arguments) {
 
 Value makeDict(const Arguments& arguments) {
     return Value(namedAsMap(arguments));
+}
+
+/// A function that gives nothing at its first call and the separator from then on.
+Value makeJoiner(const Arguments& arguments) {
+    const Value separator = arguments.has(0, "sep") ? arguments.get(0, "sep") : Value(", ");
+    return Value(Function([separator, used = std::make_shared<bool>(false)](const Arguments&) {
+        return std::exchange(*used, true) ? separator : Value("");
+    }));
 }
 
 Value strftimeNow(const Arguments& arguments) {
@@ -80,6 +103,7 @@ const Map& globalFunctions() {
         {Value("range"), Value(Function(range))},
         {Value("namespace"), Value(Function(makeNamespace))},
         {Value("dict"), Value(Function(makeDict))},
+        {Value("joiner"), Value(Function(makeJoiner))},
         {Value("strftime_now"), Value(Function(strftimeNow))},
     };
     return kFunctions;

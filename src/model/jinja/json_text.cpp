@@ -110,13 +110,21 @@ private:
         writeElements("[]", list, [this](const Value& element) { write(element); });
     }
 
+    /// Keys are strings in JSON: json.dumps writes true and null for True and None.
+    static std::string keyText(const Value& key) {
+        if (key.isBool()) {
+            return key.asBool() ? "true" : "false";
+        }
+        return key.isNone() ? "null" : key.text();
+    }
+
     void writeMap(Map map) {
         if (m_style.sortKeys) {
             std::ranges::stable_sort(
                 map, [](const auto& a, const auto& b) { return a.first.text() < b.first.text(); });
         }
         writeElements("{}", map, [this](const auto& entry) {
-            writeString(entry.first.text());
+            writeString(keyText(entry.first));
             m_text += m_style.keySeparator;
             write(entry.second);
         });

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -272,7 +273,29 @@ private:
         }
     }
 
+    /// 0x1f, 0o17 or 0b101; the token is written in decimal.
+    bool lexOtherBase(Position at) {
+        const char letter = static_cast<char>(peek(1) | 0x20);
+        const int base = letter == 'x' ? 16 : letter == 'o' ? 8 : letter == 'b' ? 2 : 0;
+        if (peek() != '0' || base == 0) {
+            return false;
+        }
+        std::uint64_t number = 0;
+        const char* begin = m_source.data() + m_at + 2;
+        const auto [end, error] =
+            std::from_chars(begin, m_source.data() + m_source.size(), number, base);
+        if (error != std::errc()) {
+            throw TemplateError("a number is broken or too large", at);
+        }
+        m_at += 2 + static_cast<std::size_t>(end - begin);
+        m_tokens.push_back({TokenType::Integer, std::to_string(number), at});
+        return true;
+    }
+
     void lexNumber(Position at) {
+        if (lexOtherBase(at)) {
+            return;
+        }
         const std::size_t begin = m_at;
         bool real = false;
         while (isDigit(peek()) || peek() == '_') {

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
+#include <utility>
 
 namespace ecokv::jinja {
 
@@ -35,7 +36,7 @@ Value filterReverse(const Value& input, const Arguments& /*arguments*/) {
     List elements = input.elements();
     std::ranges::reverse(elements);
     if (!input.isString()) {
-        return Value(std::move(elements));
+        return Value::lazy(std::move(elements));
     }
     std::string text;
     for (const Value& character : elements) {
@@ -47,7 +48,7 @@ Value filterReverse(const Value& input, const Arguments& /*arguments*/) {
 Value filterItems(const Value& input, const Arguments& /*arguments*/) {
     List pairs;
     if (input.isUndefined()) {
-        return Value(std::move(pairs));
+        return Value::lazy(std::move(pairs));
     }
     if (!input.isMap()) {
         throw TemplateError("'items' works on mappings only");
@@ -55,7 +56,7 @@ Value filterItems(const Value& input, const Arguments& /*arguments*/) {
     for (const auto& [key, value] : input.asMap()) {
         pairs.push_back(Value::tuple({key, value}));
     }
-    return Value(std::move(pairs));
+    return Value::lazy(std::move(pairs));
 }
 
 /// Lower case where strings are compared without regard to case.
@@ -105,7 +106,7 @@ Value filterUnique(const Value& input, const Arguments& arguments) {
             kept.push_back(element);
         }
     }
-    return Value(std::move(kept));
+    return Value::lazy(std::move(kept));
 }
 
 Value filterSum(const Value& input, const Arguments& arguments) {
@@ -158,14 +159,14 @@ Value filterMap(const Value& input, const Arguments& arguments) {
             Value value = attributePath(element, attribute);
             mapped.push_back(value.isUndefined() ? arguments.get(1, "default") : std::move(value));
         }
-        return Value(std::move(mapped));
+        return Value::lazy(std::move(mapped));
     }
     const std::string& name = arguments.positional.front().asString();
     const Arguments others = rest(arguments, 1);
     for (const Value& element : input.elements()) {
         mapped.push_back(applyFilter(name, element, others));
     }
-    return Value(std::move(mapped));
+    return Value::lazy(std::move(mapped));
 }
 
 struct Selection {
@@ -190,7 +191,7 @@ Value selectElements(const Value& input, const Arguments& arguments, Selection s
             kept.push_back(element);
         }
     }
-    return Value(std::move(kept));
+    return Value::lazy(std::move(kept));
 }
 
 Value filterSelect(const Value& input, const Arguments& arguments) {
@@ -209,7 +210,64 @@ Value filterRejectAttribute(const Value& input, const Arguments& arguments) {
     return selectElements(input, arguments, {true, false});
 }
 
+/// Rows of `count` elements; the last one may be filled up.
+Value filterBatch(const Value& input, const Arguments& arguments) {
+    const std::int64_t count = arguments.get(0, "linecount").asInteger();
+    const Value& fill = arguments.get(1, "fill_with");
+    if (count < 1) {
+        throw TemplateError("'batch' needs a positive number");
+    }
+    List rows;
+    List row;
+    for (const Value& element : input.elements()) {
+        row.push_back(element);
+        if (std::ssize(row) == count) {
+            rows.emplace_back(std::exchange(row, {}));
+        }
+    }
+    while (!row.empty() && !fill.isUndefined() && !fill.isNone() && std::ssize(row) < count) {
+        row.push_back(fill);
+    }
+    if (!row.empty()) {
+        rows.emplace_back(std::move(row));
+    }
+    return Value::lazy(std::move(rows));
+}
+
+Value filterAttribute(const Value& input, const Arguments& arguments) {
+    return input.isNamespace() ? item(input, arguments.get(0, "name"))
+                               : Value(Value::Undefined{arguments.get(0, "name").text()});
+}
+
+const std::map<std::string, Filter, std::less<>>& listFilters() {
+    static const std::map<std::string, Filter, std::less<>> kFilters{
+        {"list", filterList},
+        {"first", filterFirst},
+        {"last", filterLast},
+        {"reverse", filterReverse},
+        {"items", filterItems},
+        {"sort", filterSort},
+        {"dictsort", filterDictSort},
+        {"unique", filterUnique},
+        {"sum", filterSum},
+        {"min", filterMin},
+        {"max", filterMax},
+        {"map", filterMap},
+        {"select", filterSelect},
+        {"reject", filterReject},
+        {"selectattr", filterSelectAttribute},
+        {"rejectattr", filterRejectAttribute},
+        {"batch", filterBatch},
+        {"attr", filterAttribute},
+    };
+    return kFilters;
+}
+
 } // namespace
+
+bool isListFilter(const std::string& name) {
+    return listFilters().contains(name);
+}
 
 Value attributePath(const Value& object, const Value& path) {
     if (!path.isString()) {
@@ -231,26 +289,9 @@ Value attributePath(const Value& object, const Value& path) {
 
 std::optional<Value> applyListFilter(const std::string& name, const Value& input,
                                      const Arguments& arguments) {
-    static const std::map<std::string, Filter, std::less<>> kFilters{
-        {"list", filterList},
-        {"first", filterFirst},
-        {"last", filterLast},
-        {"reverse", filterReverse},
-        {"items", filterItems},
-        {"sort", filterSort},
-        {"dictsort", filterDictSort},
-        {"unique", filterUnique},
-        {"sum", filterSum},
-        {"min", filterMin},
-        {"max", filterMax},
-        {"map", filterMap},
-        {"select", filterSelect},
-        {"reject", filterReject},
-        {"selectattr", filterSelectAttribute},
-        {"rejectattr", filterRejectAttribute},
-    };
-    const auto found = kFilters.find(name);
-    return found == kFilters.end() ? std::nullopt : std::optional(found->second(input, arguments));
+    const auto found = listFilters().find(name);
+    return found == listFilters().end() ? std::nullopt
+                                        : std::optional(found->second(input, arguments));
 }
 
 } // namespace ecokv::jinja

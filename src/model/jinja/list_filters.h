@@ -12,6 +12,7 @@ namespace ecokv::jinja {
 /// Nothing if there is no such filter.
 std::optional<Value> applyListFilter(const std::string& name, const Value& input,
                                      const Arguments& arguments);
+bool isListFilter(const std::string& name);
 /// "a.b" or 0 or "0.name" of `object`; Undefined if there is none.
 Value attributePath(const Value& object, const Value& path);
 

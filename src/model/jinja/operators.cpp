@@ -2,7 +2,9 @@
 #include "model/jinja/operators.h"
 
 #include "model/jinja/characters.h"
+#include "model/jinja/string_format.h"
 #include "model/jinja/template_error.h"
+#include "model/jinja/text_filters.h"
 
 #include <algorithm>
 #include <cmath>
@@ -14,7 +16,7 @@ namespace ecokv::jinja {
 
 namespace {
 
-constexpr std::int64_t kMaxRepeat = 1'000'000; // elements or bytes of "ab" * n
+constexpr std::int64_t kMaxRepeat = 1'000'000; // elements of [1] * n
 
 [[noreturn]] void refuse(const std::string& op, const Value& left, const Value& right) {
     throw TemplateError(
@@ -98,17 +100,12 @@ Value realArithmetic(const std::string& op, double a, double b) {
 
 Value repeat(const Value& sequence, std::int64_t times) {
     times = std::max<std::int64_t>(times, 0);
-    const std::int64_t size =
-        sequence.isString() ? std::ssize(sequence.asString()) : std::ssize(sequence.asList());
+    if (sequence.isString()) {
+        return Value(repeatText(sequence.asString(), times));
+    }
+    const std::int64_t size = std::ssize(sequence.asList());
     if (size > 0 && times > kMaxRepeat / size) {
         throw TemplateError("a repetition is too long");
-    }
-    if (sequence.isString()) {
-        std::string text;
-        for (std::int64_t i = 0; i < times; ++i) {
-            text += sequence.asString();
-        }
-        return Value(std::move(text));
     }
     List list;
     for (std::int64_t i = 0; i < times; ++i) {
@@ -119,12 +116,18 @@ Value repeat(const Value& sequence, std::int64_t times) {
 
 Value addSequences(const Value& left, const Value& right) {
     if (left.isString() && right.isString()) {
-        return Value(left.asString() + right.asString());
+        if (!left.isSafe() && !right.isSafe()) {
+            return Value(left.asString() + right.asString());
+        }
+        const auto escaped = [](const Value& side) { // text marked safe escapes what joins it
+            return side.isSafe() ? side.asString() : escapeHtml(side.asString());
+        };
+        return Value::safe(escaped(left) + escaped(right));
     }
     if (left.isList() && right.isList()) {
         List list = left.asList();
         list.insert(list.end(), right.asList().begin(), right.asList().end());
-        return Value(std::move(list));
+        return left.isTuple() ? Value::tuple(std::move(list)) : Value(std::move(list));
     }
     refuse("+", left, right);
 }
@@ -155,6 +158,9 @@ Value applyBinary(const std::string& op, const Value& left, const Value& right) 
         return left.isDouble() || right.isDouble()
                    ? realArithmetic(op, left.asDouble(), right.asDouble())
                    : integerArithmetic(op, left.asInteger(), right.asInteger());
+    }
+    if (op == "%" && left.isString()) {
+        return Value(formatPercent(left.asString(), right));
     }
     const auto isSequence = [](const Value& v) { return v.isString() || v.isList(); };
     if (op == "*" && isSequence(left) && right.isInteger()) {
@@ -270,7 +276,7 @@ Value slice(const Value& object, const Value& begin, const Value& end, const Val
         }
     }
     if (object.isList()) {
-        return Value(std::move(picked));
+        return object.isTuple() ? Value::tuple(std::move(picked)) : Value(std::move(picked));
     }
     std::string text;
     for (const Value& character : picked) {

@@ -3,7 +3,9 @@
 
 #include "model/jinja/loop_state.h"
 
+#include <algorithm>
 #include <memory>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -53,7 +55,24 @@ public:
 
     Flow operator()(const ForStatement& node);
     Flow operator()(const SetStatement& node);
-    Flow operator()(const MacroStatement& node);
+    Flow operator()(const MacroStatement& node) {
+        m_scope->set(node.name, macroOf(node));
+        return Flow::Next;
+    }
+
+    Flow operator()(const CallStatement& node) {
+        const Value caller = macroOf(node.caller);
+        write(ExpressionEvaluator(*m_scope, *m_budget).callWith(*node.call, caller).text());
+        return Flow::Next;
+    }
+
+    Flow operator()(const WithStatement& node) {
+        const auto inner = std::make_shared<Scope>(m_scope);
+        for (const auto& [name, value] : node.variables) {
+            inner->set(name, evaluate(*value)); // in the scope outside
+        }
+        return runIn(inner, node.body);
+    }
 
     Flow operator()(const FilterStatement& node) {
         const Value input(capture(node.body));
@@ -61,7 +80,9 @@ public:
         return Flow::Next;
     }
 
-    Flow operator()(const ScopeStatement& node) { return run(node.body); }
+    Flow operator()(const ScopeStatement& node) {
+        return runIn(std::make_shared<Scope>(m_scope), node.body);
+    }
 
     Flow operator()(const LoopControl& node) { return node.isBreak ? Flow::Break : Flow::Continue; }
 
@@ -96,7 +117,16 @@ private:
         return inner.take();
     }
 
-    static void assign(Scope& scope, const std::vector<std::string>& targets, const Value& value);
+    /// Runs a body whose variables are forgotten behind it.
+    Flow runIn(const ScopePtr& scope, const Body& body) {
+        const ScopePtr outer = std::exchange(m_scope, scope);
+        const Flow flow = run(body);
+        m_scope = outer;
+        return flow;
+    }
+
+    Value macroOf(const MacroStatement& node) const;
+    static void assign(Scope& scope, const AssignTarget& target, const Value& value);
     List filteredElements(const ForStatement& node) const;
 
     ScopePtr m_scope;
@@ -104,18 +134,18 @@ private:
     std::string m_output;
 };
 
-void Renderer::assign(Scope& scope, const std::vector<std::string>& targets, const Value& value) {
-    if (targets.size() == 1) {
-        scope.set(targets.front(), value);
+void Renderer::assign(Scope& scope, const AssignTarget& target, const Value& value) {
+    if (target.parts.empty()) {
+        scope.set(target.name, value);
         return;
     }
-    const List parts = value.elements();
-    if (parts.size() != targets.size()) {
-        throw TemplateError(fmt::format("{} values are to be unpacked into {} names", parts.size(),
-                                        targets.size()));
+    const List values = value.elements();
+    if (values.size() != target.parts.size()) {
+        throw TemplateError(fmt::format("{} values are to be unpacked into {} names", values.size(),
+                                        target.parts.size()));
     }
-    for (std::size_t i = 0; i < parts.size(); ++i) {
-        scope.set(targets[i], parts[i]);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        assign(scope, target.parts[i], values[i]);
     }
 }
 
@@ -126,7 +156,7 @@ List Renderer::filteredElements(const ForStatement& node) const {
     }
     std::erase_if(elements, [&](const Value& element) {
         Scope scope(m_scope);
-        assign(scope, node.targets, element);
+        assign(scope, node.target, element);
         return !ExpressionEvaluator(scope, *m_budget).evaluate(*node.condition).truthy();
     });
     return elements;
@@ -143,7 +173,7 @@ Flow Renderer::operator()(const ForStatement& node) {
     for (std::size_t i = 0; i < elements.size() && flow != Flow::Break; ++i) {
         m_budget->spend();
         m_scope = std::make_shared<Scope>(outer); // what the body sets ends with each round
-        assign(*m_scope, node.targets, elements[i]);
+        assign(*m_scope, node.target, elements[i]);
         m_scope->set("loop", loop.at(i));
         flow = run(node.body);
     }
@@ -160,34 +190,68 @@ Flow Renderer::operator()(const SetStatement& node) {
                     .applyFilters(node.filters, Value(capture(node.body)));
     }
     if (node.attribute.empty()) {
-        assign(*m_scope, node.targets, value);
+        assign(*m_scope, node.target, value);
         return Flow::Next;
     }
-    const Value* target = m_scope->find(node.targets.front());
+    const Value* target = m_scope->find(node.target.name);
     if (target == nullptr || !target->isNamespace()) {
         throw TemplateError(
-            fmt::format("'{}' is no namespace, so it has nothing to set", node.targets.front()));
+            fmt::format("'{}' is no namespace, so it has nothing to set", node.target.name));
     }
     Map& entries = target->asNamespace();
-    for (auto& [key, entry] : entries) {
-        if (key.asString() == node.attribute) {
-            entry = value;
-            return Flow::Next;
-        }
-    }
-    entries.emplace_back(Value(node.attribute), value);
+    assignKey(entries, Value(node.attribute), value);
     return Flow::Next;
 }
 
-Flow Renderer::operator()(const MacroStatement& node) {
+/// The named arguments that no parameter takes.
+Map othersNamed(const MacroStatement& node, const Arguments& arguments) {
+    Map others;
+    for (const auto& [name, value] : arguments.named) {
+        const bool known = (name == "caller" && node.takesCaller) ||
+                           std::ranges::any_of(node.parameters, [&](const auto& parameter) {
+                               return parameter.first == name;
+                           });
+        if (!known) {
+            assignKey(others, Value(name), value);
+        }
+    }
+    return others;
+}
+
+/// Sets what the macro is given beyond its parameters, or refuses it.
+void bindOthers(const MacroStatement& node, const Arguments& arguments, Scope& scope) {
+    const std::size_t count = node.parameters.size();
+    if (!node.takesMore) {
+        arguments.expectAtMost(count);
+    } else {
+        const auto first =
+            arguments.positional.begin() +
+            static_cast<std::ptrdiff_t>(std::min(count, arguments.positional.size()));
+        scope.set("varargs", Value::tuple(List(first, arguments.positional.end())));
+    }
+    Map others = othersNamed(node, arguments);
+    if (!others.empty() && !node.takesMoreNamed) {
+        throw TemplateError(fmt::format("the macro '{}' takes no argument '{}'", node.name,
+                                        others.front().first.text()));
+    }
+    if (node.takesMoreNamed) {
+        scope.set("kwargs", Value(std::move(others)));
+    }
+    if (node.takesCaller) {
+        const Value& caller = arguments.get(arguments.positional.size(), "caller");
+        scope.set("caller", caller.isFunction() ? caller : Value(Value::Undefined{"caller"}));
+    }
+}
+
+Value Renderer::macroOf(const MacroStatement& node) const {
     const auto call = [&node, weakScope = std::weak_ptr<Scope>(m_scope),
                        budget = m_budget](const Arguments& arguments) {
         const auto defined = weakScope.lock(); // the frame holds the macro, not the other way round
         if (defined == nullptr) {
             throw TemplateError(fmt::format("the macro '{}' has left its scope", node.name));
         }
-        arguments.expectAtMost(node.parameters.size());
         auto scope = std::make_shared<Scope>(defined);
+        bindOthers(node, arguments, *scope);
         for (std::size_t i = 0; i < node.parameters.size(); ++i) {
             const auto& [name, fallback] = node.parameters[i];
             if (arguments.has(i, name)) {
@@ -206,8 +270,7 @@ Flow Renderer::operator()(const MacroStatement& node) {
         ++budget->depth;
         return Value(inner.take());
     };
-    m_scope->set(node.name, Value(Function(call)));
-    return Flow::Next;
+    return Value(Function(call));
 }
 
 } // namespace

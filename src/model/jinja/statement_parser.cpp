@@ -79,6 +79,10 @@ private:
             add(body, at, parseSet());
         } else if (tag == "macro") {
             add(body, at, parseMacro());
+        } else if (tag == "call") {
+            add(body, at, parseCall());
+        } else if (tag == "with") {
+            add(body, at, parseWith());
         } else if (tag == "filter") {
             add(body, at, parseFilter());
         } else if (tag == "generation") {
@@ -98,6 +102,32 @@ private:
                                             tag),
                                 at);
         }
+    }
+
+    AssignTarget parseOneTarget() {
+        if (!m_tokens.skipOperator("(")) {
+            return {m_tokens.takeName(), {}};
+        }
+        AssignTarget target = parseTarget();
+        m_tokens.expectOperator(")");
+        return target;
+    }
+
+    AssignTarget parseTarget() {
+        if (++m_depth > kMaxDepth) {
+            throw TemplateError("names are nested too deeply", m_tokens.current().at);
+        }
+        AssignTarget first = parseOneTarget();
+        if (m_tokens.isOperator(",")) {
+            AssignTarget several;
+            several.parts.push_back(std::move(first));
+            while (m_tokens.skipOperator(",")) {
+                several.parts.push_back(parseOneTarget());
+            }
+            first = std::move(several);
+        }
+        --m_depth;
+        return first;
     }
 
     IfStatement parseIf() {
@@ -122,13 +152,7 @@ private:
 
     ForStatement parseFor() {
         ForStatement statement;
-        const bool parenthesis = m_tokens.skipOperator("(");
-        do {
-            statement.targets.push_back(m_tokens.takeName());
-        } while (m_tokens.skipOperator(","));
-        if (parenthesis) {
-            m_tokens.expectOperator(")");
-        }
+        statement.target = parseTarget();
         m_tokens.expectName("in");
         statement.iterable = m_expressions.parseWithoutIf();
         if (m_tokens.skipName("if")) {
@@ -151,10 +175,8 @@ private:
 
     SetStatement parseSet() {
         SetStatement statement;
-        do {
-            statement.targets.push_back(m_tokens.takeName());
-        } while (m_tokens.skipOperator(","));
-        if (m_tokens.skipOperator(".")) {
+        statement.target = parseTarget();
+        if (statement.target.parts.empty() && m_tokens.skipOperator(".")) {
             statement.attribute = m_tokens.takeName();
         }
         if (m_tokens.skipOperator("=")) {
@@ -171,9 +193,8 @@ private:
         return statement;
     }
 
-    MacroStatement parseMacro() {
-        MacroStatement statement;
-        statement.name = m_tokens.takeName();
+    /// `(a, b=1)`
+    void parseParameters(MacroStatement& statement) {
         m_tokens.expectOperator("(");
         while (!m_tokens.isOperator(")")) {
             std::string name = m_tokens.takeName();
@@ -184,11 +205,57 @@ private:
             }
         }
         m_tokens.expectOperator(")");
+    }
+
+    /// The body of a macro up to `end`, which loops around it do not reach into.
+    void parseMacroBody(MacroStatement& statement, const char* end) {
         endBlock();
+        const std::size_t begin = m_tokens.offset();
         const int loops = std::exchange(m_loopDepth, 0);
-        statement.body = parseBody({"endmacro"});
+        statement.body = parseBody({end});
         m_loopDepth = loops;
-        endBlock("endmacro");
+        statement.takesMore = m_tokens.names("varargs", begin);
+        statement.takesMoreNamed = m_tokens.names("kwargs", begin);
+        statement.takesCaller = m_tokens.names("caller", begin);
+        endBlock(end);
+    }
+
+    MacroStatement parseMacro() {
+        MacroStatement statement;
+        statement.name = m_tokens.takeName();
+        parseParameters(statement);
+        parseMacroBody(statement, "endmacro");
+        return statement;
+    }
+
+    CallStatement parseCall() {
+        CallStatement statement;
+        statement.caller.name = "caller";
+        if (m_tokens.isOperator("(")) {
+            parseParameters(statement.caller);
+        }
+        const Position at = m_tokens.current().at;
+        statement.call = m_expressions.parse();
+        if (!std::holds_alternative<Call>(statement.call->node)) {
+            throw TemplateError("'call' needs the call of a macro", at);
+        }
+        parseMacroBody(statement.caller, "endcall");
+        return statement;
+    }
+
+    WithStatement parseWith() {
+        WithStatement statement;
+        while (m_tokens.current().type == TokenType::Name) {
+            std::string name = m_tokens.takeName();
+            m_tokens.expectOperator("=");
+            statement.variables.emplace_back(std::move(name), m_expressions.parse());
+            if (!m_tokens.skipOperator(",")) {
+                break;
+            }
+        }
+        endBlock();
+        statement.body = parseBody({"endwith"});
+        endBlock("endwith");
         return statement;
     }
 

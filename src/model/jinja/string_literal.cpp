@@ -24,6 +24,16 @@ void readCodePoint(const std::string& source, std::size_t& at, std::size_t digit
     at += digits;
 }
 
+/// Up to three digits, of which the first is there.
+void readOctal(const std::string& source, std::size_t& at, std::string& text) {
+    std::uint32_t code = 0;
+    const char* begin = source.data() + at;
+    const std::size_t available = std::min<std::size_t>(3, source.size() - at);
+    const auto [end, error] = std::from_chars(begin, begin + available, code, 8);
+    model::appendUtf8(text, code);
+    at += static_cast<std::size_t>(end - begin);
+}
+
 void readEscape(const std::string& source, std::size_t& at, Position position, std::string& text) {
     const char c = source[at++];
     switch (c) {
@@ -49,7 +59,15 @@ void readEscape(const std::string& source, std::size_t& at, Position position, s
         text += '\v';
         break;
     case '0':
-        text += '\0';
+    case '1':
+    case '2':
+    case '3':
+    case '4':
+    case '5':
+    case '6':
+    case '7':
+        --at;
+        readOctal(source, at, text);
         break;
     case 'x':
         readCodePoint(source, at, 2, position, text);

@@ -2,6 +2,7 @@
 #include "model/jinja/tests.h"
 
 #include "model/jinja/characters.h"
+#include "model/jinja/filters.h"
 #include "model/jinja/operators.h"
 #include "model/jinja/template_error.h"
 
@@ -32,7 +33,10 @@ const std::map<std::string, TypeTest, std::less<>>& typeTests() {
         {"iterable",
          [](const Value& v) { return v.isList() || v.isMap() || v.isString() || v.isUndefined(); }},
         {"sequence", // Python asks for a length and an index, which mappings have too
-         [](const Value& v) { return v.isList() || v.isMap() || v.isString() || v.isUndefined(); }},
+         [](const Value& v) {
+             return v.isSequence() || v.isMap() || v.isString() || v.isUndefined();
+         }},
+        {"filter", [](const Value& v) { return v.isString() && isFilter(v.asString()); }},
         {"odd", [](const Value& v) { return v.asInteger() % 2 != 0; }},
         {"even", [](const Value& v) { return v.asInteger() % 2 == 0; }},
         {"lower",

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "model/jinja/token_stream.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 namespace ecokv::jinja {
@@ -29,6 +31,13 @@ std::string TokenStream::describe(const Token& token) {
 void TokenStream::fail(const std::string& wanted) const {
     throw TemplateError(fmt::format("{} is expected, but {} follows", wanted, describe(current())),
                         current().at);
+}
+
+bool TokenStream::names(std::string_view name, std::size_t begin) const {
+    return std::any_of(
+        m_tokens.begin() + static_cast<std::ptrdiff_t>(begin),
+        m_tokens.begin() + static_cast<std::ptrdiff_t>(m_at),
+        [&](const Token& token) { return token.type == TokenType::Name && token.text == name; });
 }
 
 void TokenStream::expectOperator(std::string_view op) {

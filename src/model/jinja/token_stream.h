@@ -27,6 +27,11 @@ public:
     bool skipOperator(std::string_view op) { return skipIf(isOperator(op)); }
     bool skipName(std::string_view name) { return skipIf(isName(name)); }
 
+    /// Where the current token stands, for names().
+    std::size_t offset() const { return m_at; }
+    /// Is `name` among the tokens from `begin` up to the current one?
+    bool names(std::string_view name, std::size_t begin) const;
+
     /// The next four throw TemplateError if the current token is something else.
     void expectOperator(std::string_view op);
     void expectName(std::string_view name);

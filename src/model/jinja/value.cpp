@@ -3,6 +3,7 @@
 
 #include "model/jinja/characters.h"
 #include "model/jinja/template_error.h"
+#include "model/text/utf8.h"
 
 #include <cmath>
 #include <string_view>
@@ -35,10 +36,35 @@ void Arguments::expectAtMost(std::size_t most) const {
     }
 }
 
+Value Value::withForm(Form form) && {
+    m_form = form;
+    return std::move(*this);
+}
+
 Value Value::tuple(List value) {
-    Value result(std::move(value));
-    result.m_isTuple = true;
-    return result;
+    return Value(std::move(value)).withForm(Form::Tuple);
+}
+
+Value Value::view(List value) {
+    return Value(std::move(value)).withForm(Form::View);
+}
+
+Value Value::lazy(List value) {
+    return Value(std::move(value)).withForm(Form::Lazy);
+}
+
+Value Value::safe(std::string value) {
+    return Value(std::move(value)).withForm(Form::Safe);
+}
+
+void assignKey(Map& map, const Value& key, const Value& value) {
+    for (auto& [known, entry] : map) {
+        if (known.equals(key)) {
+            entry = value;
+            return;
+        }
+    }
+    map.emplace_back(key, value);
 }
 
 Value Value::fromJson(const model::Json& json) {
@@ -120,7 +146,7 @@ bool Value::truthy() const {
         return !asString().empty();
     }
     if (isList()) {
-        return !asList().empty();
+        return m_form == Form::Lazy || !asList().empty();
     }
     return isMap() ? !asMap().empty() : true;
 }
@@ -159,17 +185,22 @@ std::string reprOfString(const std::string& text) {
     const bool single = text.find('\'') != std::string::npos;
     const char quote = single && text.find('"') == std::string::npos ? '"' : '\'';
     std::string result(1, quote);
-    for (const char c : text) {
-        const auto byte = static_cast<unsigned char>(c);
-        if (c == quote || c == '\\') {
+    for (std::size_t i = 0; i < text.size();) {
+        const model::Utf8Char c = model::utf8At(text, i);
+        const std::string_view bytes = std::string_view(text).substr(i, c.length);
+        i += c.length;
+        if (bytes[0] == quote || bytes[0] == '\\') {
             result += '\\';
-            result += c;
-        } else if (c == '\n' || c == '\r' || c == '\t') {
-            result += c == '\n' ? "\\n" : c == '\r' ? "\\r" : "\\t";
-        } else if (byte < 0x20 || byte == 0x7f) {
-            result += fmt::format("\\x{:02x}", byte);
+            result += bytes;
+        } else if (bytes == "\n" || bytes == "\r" || bytes == "\t") {
+            result += bytes == "\n" ? "\\n" : bytes == "\r" ? "\\r" : "\\t";
+        } else if (isPrintable(c.codePoint)) {
+            result += bytes;
         } else {
-            result += c;
+            const auto code = static_cast<std::uint32_t>(c.codePoint);
+            result += code < 0x100     ? fmt::format("\\x{:02x}", code)
+                      : code < 0x10000 ? fmt::format("\\u{:04x}", code)
+                                       : fmt::format("\\U{:08x}", code);
         }
     }
     return result + quote;
@@ -205,12 +236,12 @@ std::string Value::repr() const {
         return reprOfString(asString());
     }
     if (isList()) {
-        std::string result(1, m_isTuple ? '(' : '[');
+        std::string result(1, isTuple() ? '(' : '[');
         for (const Value& element : asList()) {
             result += (result.size() > 1 ? ", " : "") + element.repr();
         }
-        result += m_isTuple && asList().size() == 1 ? "," : "";
-        return result + (m_isTuple ? ')' : ']');
+        result += isTuple() && asList().size() == 1 ? "," : "";
+        return result + (isTuple() ? ')' : ']');
     }
     if (isMap()) {
         return reprOfMap(asMap());
@@ -305,7 +336,7 @@ bool Value::equals(const Value& other) const {
         return asString() == other.asString();
     }
     if (isList() && other.isList()) {
-        return equalLists(asList(), other.asList());
+        return isTuple() == other.isTuple() && equalLists(asList(), other.asList());
     }
     if (isMap() && other.isMap()) {
         return equalMaps(*this, other);

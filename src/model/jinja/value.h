@@ -55,6 +55,9 @@ public:
     explicit Value(const char* value) : Value(std::string(value)) {}
     explicit Value(List value) : m_data(std::make_shared<const List>(std::move(value))) {}
     static Value tuple(List value); ///< a list that is written with parentheses
+    static Value view(List value);  ///< of a mapping: what keys(), values() and items() give
+    static Value lazy(List value);  ///< what map, select and their kin give: true even when empty
+    static Value safe(std::string value); ///< text that needs no escapes: what it joins gets them
     explicit Value(Map value) : m_data(std::make_shared<const Map>(std::move(value))) {}
     explicit Value(Namespace value) : m_data(std::move(value)) {}
     explicit Value(Function value) : m_data(std::make_shared<const Function>(std::move(value))) {}
@@ -67,7 +70,11 @@ public:
     bool isDouble() const { return holds<double>(); }
     bool isNumber() const { return isBool() || isInteger() || isDouble(); }
     bool isString() const { return holds<std::shared_ptr<const std::string>>(); }
+    bool isSafe() const { return isString() && m_form == Form::Safe; }
     bool isList() const { return holds<std::shared_ptr<const List>>(); }
+    bool isTuple() const { return isList() && m_form == Form::Tuple; }
+    /// A list with a length and an index, which views and lazy lists are not.
+    bool isSequence() const { return isList() && (m_form == Form::Plain || isTuple()); }
     bool isMap() const { return holds<std::shared_ptr<const Map>>(); }
     bool isNamespace() const { return holds<Namespace>(); }
     bool isFunction() const { return holds<std::shared_ptr<const Function>>(); }
@@ -93,14 +100,21 @@ public:
     bool equals(const Value& other) const;
 
 private:
+    /// What Python makes of the same elements.
+    enum class Form : std::uint8_t { Plain, Tuple, View, Lazy, Safe };
+
+    Value withForm(Form form) &&;
     template <class T> bool holds() const { return std::holds_alternative<T>(m_data); }
 
     std::variant<Undefined, None, bool, std::int64_t, double, std::shared_ptr<const std::string>,
                  std::shared_ptr<const List>, std::shared_ptr<const Map>, Namespace,
                  std::shared_ptr<const Function>>
         m_data;
-    bool m_isTuple = false;
+    Form m_form = Form::Plain;
 };
+
+/// Sets `key` in `map`: a known key keeps its place, as in Python.
+void assignKey(Map& map, const Value& key, const Value& value);
 
 /// Python's repr of a float: "1.0", "0.1", "1e+16".
 std::string formatDouble(double value);

@@ -4,6 +4,8 @@
 #include "base/error.h"
 #include "model/jinja/template.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -13,23 +15,49 @@ namespace fs = std::filesystem;
 
 namespace {
 
+constexpr const char* kTokenizerConfig = "tokenizer_config.json";
+constexpr const char* kNamedTemplates = "additional_chat_templates";
 constexpr const char* kMarkerWord = "ecokv-probe"; // no template writes this by itself
 
-/// bos_token and the like: a string, or an object with its `content`.
-Json readSpecialTokens(const Json& tokenizerConfig) {
+/// The text of a token: a string, or an object with its `content`; null if it is neither.
+Json tokenText(const Json& value) {
+    if (value.is_string()) {
+        return value;
+    }
+    const auto content = value.is_object() ? value.find("content") : value.end();
+    return content != value.end() && content->is_string() ? *content : Json(nullptr);
+}
+
+/// Adds every `..._token` of `config`, and the ones a model names itself (image_token and the
+/// like) in extra_special_tokens.
+void addSpecialTokens(const Json& config, Json& tokens) {
+    const auto add = [&](const std::string& name, const Json& value) {
+        if (Json text = tokenText(value); !text.is_null()) {
+            tokens[name] = std::move(text);
+        }
+    };
+    for (const auto& [name, value] : config.items()) {
+        if (name.ends_with("_token")) {
+            add(name, value);
+        }
+    }
+    const auto extra = config.find("extra_special_tokens");
+    if (extra != config.end() && extra->is_object()) {
+        for (const auto& [name, value] : extra->items()) {
+            add(name, value);
+        }
+    }
+}
+
+/// What templates may call bos_token, eos_token, image_token and so on. Older exports without
+/// added_tokens_decoder keep them in special_tokens_map.json, which then wins.
+Json readSpecialTokens(const fs::path& folder, const Json& tokenizerConfig) {
     Json tokens = Json::object();
-    for (const char* name : {"bos_token", "eos_token", "unk_token", "sep_token", "pad_token",
-                             "cls_token", "mask_token", "image_token"}) {
-        const auto found = tokenizerConfig.find(name);
-        if (found == tokenizerConfig.end()) {
-            continue;
-        }
-        if (found->is_string()) {
-            tokens[name] = *found;
-        } else if (found->is_object() && found->contains("content") &&
-                   (*found)["content"].is_string()) {
-            tokens[name] = (*found)["content"];
-        }
+    addSpecialTokens(tokenizerConfig, tokens);
+    const fs::path map = folder / "special_tokens_map.json";
+    if (!tokenizerConfig.contains("added_tokens_decoder") && fs::exists(map)) {
+        const Json json = readJsonFile(map);
+        addSpecialTokens(JsonObject(json, map.string()).raw(), tokens);
     }
     return tokens;
 }
@@ -59,6 +87,60 @@ std::optional<std::string> templateOf(const Json& json, const std::string& origi
         return std::nullopt;
     }
     return chooseTemplate(*found, origin);
+}
+
+struct FoundTemplate {
+    std::string source, origin;
+};
+
+void addTemplate(const fs::path& path, std::vector<FoundTemplate>& found) {
+    if (!fs::exists(path)) {
+        return;
+    }
+    const Json json = readJsonFile(path);
+    if (auto source = templateOf(JsonObject(json, path.string()).raw(), path.string())) {
+        found.push_back({*std::move(source), path.string()});
+    }
+}
+
+/// Named templates beside chat_template.jinja; without that file none of them is the default.
+void refuseNamedOnly(const fs::path& folder) {
+    std::vector<std::string> names;
+    std::error_code ignored;
+    for (const auto& entry : fs::directory_iterator(folder / kNamedTemplates, ignored)) {
+        if (entry.path().extension() == ".jinja") {
+            names.push_back(entry.path().stem().string());
+        }
+    }
+    if (!names.empty()) {
+        std::ranges::sort(names);
+        throwBadInput(fmt::format("{} holds the templates \"{}\", but there is no "
+                                  "chat_template.jinja to be the default.",
+                                  (folder / kNamedTemplates).string(), fmt::join(names, "\", \"")),
+                      "Copy the one to use to chat_template.jinja.");
+    }
+}
+
+/// All templates of a folder, the one transformers takes first (field case F117).
+std::vector<FoundTemplate> findTemplates(const fs::path& folder) {
+    std::vector<FoundTemplate> found;
+    addTemplate(folder / "processor_config.json", found);
+    addTemplate(folder / "chat_template.json", found);
+    const fs::path own = folder / "chat_template.jinja";
+    if (fs::exists(own)) {
+        found.push_back({readTextFile(own), own.string()});
+    } else if (found.empty()) {
+        refuseNamedOnly(folder);
+    }
+    if (found.empty()) {
+        addTemplate(folder / kTokenizerConfig, found);
+    } else { // only to say that it differs: a broken spare is no reason to refuse
+        try {
+            addTemplate(folder / kTokenizerConfig, found);
+        } catch (const Error&) {
+        }
+    }
+    return found;
 }
 
 Json contentAsParts(const ChatMessage& message) {
@@ -115,24 +197,22 @@ ChatTemplate ChatTemplate::fromSource(const std::string& source, const std::stri
 }
 
 std::optional<ChatTemplate> ChatTemplate::open(const fs::path& folder) {
-    const fs::path configPath = folder / "tokenizer_config.json";
-    const Json config = fs::exists(configPath) ? readJsonFile(configPath) : Json::object();
-    const Json tokens = readSpecialTokens(config);
-
-    const fs::path own = folder / "chat_template.jinja";
-    if (fs::exists(own)) {
-        return ChatTemplate(readTextFile(own), own.string(), tokens);
+    const std::vector<FoundTemplate> found = findTemplates(folder);
+    if (found.empty()) {
+        return std::nullopt;
     }
-    const fs::path json = folder / "chat_template.json";
-    if (fs::exists(json)) {
-        if (const auto source = templateOf(readJsonFile(json), json.string())) {
-            return ChatTemplate(*source, json.string(), tokens);
+    const fs::path config = folder / kTokenizerConfig;
+    ChatTemplate chosen(
+        found.front().source, found.front().origin,
+        readSpecialTokens(folder, fs::exists(config) ? readJsonFile(config) : Json::object()));
+    for (std::size_t i = 1; i < found.size(); ++i) {
+        if (found[i].source != chosen.m_source) {
+            chosen.m_notes.push_back(fmt::format("{} holds another chat template, which is not "
+                                                 "used: {} comes first.",
+                                                 found[i].origin, chosen.m_origin));
         }
     }
-    if (const auto source = templateOf(config, configPath.string())) {
-        return ChatTemplate(*source, configPath.string(), tokens);
-    }
-    return std::nullopt;
+    return chosen;
 }
 
 std::string ChatTemplate::renderRaw(const Json& variables) const {
@@ -169,6 +249,7 @@ RenderedChat ChatTemplate::render(const std::vector<ChatMessage>& messages,
         }
     };
     RenderedChat chat;
+    chat.notes = m_notes;
     chat.contentAsParts = fits(true);
     if (!chat.contentAsParts && fits(false)) {
         chat.notes.push_back(fmt::format("The template in {} takes the message as one string; "

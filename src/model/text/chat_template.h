@@ -1,8 +1,9 @@
 #pragma once
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The chat template of a model folder, rendered by our own subset of Jinja2. The source is taken
-// from chat_template.jinja, else chat_template.json, else tokenizer_config.json (field case F117)
-// and recorded; there is no silent default.
+// from where transformers' processors take it: processor_config.json, else chat_template.json, else
+// chat_template.jinja, else tokenizer_config.json (field case F117). It is recorded, others that
+// differ are named in a note, and there is no silent default.
 
 #include "model/json_file.h"
 
@@ -50,13 +51,15 @@ public:
 
     const std::string& origin() const { return m_origin; } ///< file it came from
     const std::string& source() const { return m_source; }
+    const Json& specialTokens() const { return m_specialTokens; }
 
 private:
     ChatTemplate(std::string source, std::string origin, Json specialTokens);
 
     std::string m_source;
     std::string m_origin;
-    Json m_specialTokens; ///< bos_token, eos_token, ... as strings
+    Json m_specialTokens;             ///< bos_token, eos_token, image_token, ... as strings
+    std::vector<std::string> m_notes; ///< of templates that are not used
     std::unique_ptr<jinja::Template> m_template;
 };
 
