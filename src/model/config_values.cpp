@@ -50,10 +50,37 @@ Activation activation(const JsonObject& object, const char* key, const char* fal
                   "Supported are silu, gelu, gelu_new, gelu_pytorch_tanh, quick_gelu and relu.");
 }
 
-void refuseModelType(const JsonObject& object, const char* part) {
+std::vector<TokenId> tokenList(const JsonObject& object, const char* key) {
+    const Json* value = object.find(key);
+    if (value == nullptr) {
+        return {};
+    }
+    std::vector<TokenId> ids;
+    for (const Json& id : value->is_array() ? *value : Json::array({*value})) {
+        if (!id.is_number_integer() || id.get<std::int64_t>() < 0 ||
+            id.get<std::int64_t>() > std::numeric_limits<TokenId>::max()) {
+            throwBadInput(fmt::format("{} = {} must be a token id or a list of them.",
+                                      object.where(key), value->dump()));
+        }
+        ids.push_back(id.get<TokenId>());
+    }
+    return ids;
+}
+
+TokenId imageToken(const JsonObject& config, TokenId fallback) {
+    const char* key = config.has("image_token_index") ? "image_token_index" : "image_token_id";
+    const std::int64_t image = config.integer(key, fallback);
+    if (image < 0 || image > std::numeric_limits<TokenId>::max()) {
+        throwBadInput(fmt::format("{} = {} is not a token id.", config.where(key), image),
+                      "Check config.json.");
+    }
+    return static_cast<TokenId>(image);
+}
+
+void refuseModelType(const JsonObject& object, const char* part, const char* supported) {
     throwBadInput(fmt::format("{} = \"{}\": this {} is not supported yet.",
                               object.where("model_type"), object.string("model_type", ""), part),
-                  kSupportedModels);
+                  fmt::format("Supported here: {}.", supported));
 }
 
 } // namespace ecokv::model

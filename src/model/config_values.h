@@ -8,16 +8,18 @@
 
 namespace ecokv::model {
 
-inline constexpr const char* kSupportedModels =
-    "Supported are folders of LlavaForConditionalGeneration (LLaVA-1.5 layout) with a "
-    "clip_vision_model tower and a llama, mistral or qwen2 decoder.";
-
 /// An extent: at least 1.
 std::int32_t size(const JsonObject& object, const char* key, std::int64_t fallback);
 /// A small number of a norm.
 double epsilon(const JsonObject& object, const char* key, double fallback);
 Activation activation(const JsonObject& object, const char* key, const char* fallback);
+/// A number, a list of numbers, or nothing (field case F120).
+std::vector<TokenId> tokenList(const JsonObject& object, const char* key);
+/// The token that stands for pictures, under either of its spellings (`image_token_index` in older
+/// exports, `image_token_id`).
+TokenId imageToken(const JsonObject& config, TokenId fallback);
 /// For a `model_type` that is not supported as `part` of a model.
-[[noreturn]] void refuseModelType(const JsonObject& object, const char* part);
+[[noreturn]] void refuseModelType(const JsonObject& object, const char* part,
+                                  const char* supported);
 
 } // namespace ecokv::model

@@ -2,10 +2,8 @@
 #include "model/describe_model.h"
 
 #include "base/error.h"
-#include "model/image/image_processor.h"
 #include "model/model.h"
 #include "model/sha256.h"
-#include "model/text/chat_template.h"
 
 #include <fmt/format.h>
 
@@ -16,12 +14,11 @@ namespace {
 /// Before modules are made for them: a layer has at least one tensor of its own.
 void checkLayerCount(const ModelConfig& config, const Checkpoint& checkpoint) {
     const auto tensors = static_cast<std::int64_t>(checkpoint.tensors().size());
-    const std::int64_t layers = std::int64_t{config.decoder.layers} + config.vision.layers;
+    const std::int64_t layers = std::int64_t{config.decoder.layers} + config.visionLayers;
     if (layers > tensors) {
         throwBadInput(fmt::format("{} names {} decoder and {} vision layers, but the weights hold "
                                   "only {} tensors.",
-                                  config.path, config.decoder.layers, config.vision.layers,
-                                  tensors),
+                                  config.path, config.decoder.layers, config.visionLayers, tensors),
                       "The configuration belongs to another model, or is damaged; fetch it again.");
     }
 }
@@ -53,23 +50,26 @@ ModelInfo makeModelInfo(const std::filesystem::path& folder, const FolderParts& 
     info.ropes = {{config.decoder.rope}, {}};
     info.decoder = config.decoder.family;
     info.slidingWindows = config.decoder.slidingWindows;
-    info.imageTokensPerPicture = config.imageTokensPerPicture();
-    info.imageWidth = info.imageHeight = config.vision.imageSize;
-    info.patchSize = config.vision.patchSize;
-    info.templateSource = parts.templateSource;
-    info.processorSource = parts.processorSource;
+    info.imageTokensPerPicture = config.imageTokensPerPicture;
+    info.imageWidth = config.imageWidth;
+    info.imageHeight = config.imageHeight;
+    info.patchSize = config.patchSize;
+    if (const auto& chatTemplate = parts.prompts.chatTemplate()) {
+        info.templateSource = chatTemplate->origin();
+    }
+    if (const PictureProcessor* processor = parts.prompts.pictureProcessor()) {
+        info.processorSource = processor->source();
+        info.pictureLines = processor->describe();
+    }
     return info;
 }
 
 ModelInfo describeModel(const std::filesystem::path& folder) {
-    const ModelConfig config = readModelConfig(folder);
+    const auto family = openFamily(folder);
     const Checkpoint checkpoint = Checkpoint::open(folder);
-    const auto chatTemplate = ChatTemplate::open(folder);
-    const auto processor = readImageProcessorConfig(folder);
-    return makeModelInfo(folder, {.config = config,
-                                  .checkpoint = checkpoint,
-                                  .templateSource = chatTemplate ? chatTemplate->origin() : "",
-                                  .processorSource = processor.source});
+    const PromptBuilder prompts = PromptBuilder::open(folder, *family);
+    return makeModelInfo(
+        folder, {.config = family->config(), .checkpoint = checkpoint, .prompts = prompts});
 }
 
 } // namespace ecokv::model

@@ -4,10 +4,10 @@
 
 #include "model/model_config.h"
 #include "model/model_info.h"
+#include "model/prompt_builder.h"
 #include "model/weights/checkpoint.h"
 
 #include <filesystem>
-#include <string>
 
 namespace ecokv::model {
 
@@ -15,8 +15,7 @@ namespace ecokv::model {
 struct FolderParts {
     const ModelConfig& config;
     const Checkpoint& checkpoint;
-    std::string templateSource;  ///< path or ""
-    std::string processorSource; ///< path
+    const PromptBuilder& prompts;
 };
 
 /// Throws Error{BadInput} when config.json names more layers than the weights can hold.

@@ -1,8 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: GPL-3.0-or-later
-// config.json of a LLaVA-1.5 folder (CLIP tower, two-layer projector, Llama, Mistral or Qwen2
-// decoder) as values,
-// with the defaults transformers uses for missing keys. What we do not support is refused by name.
+// config.json as values, with the defaults transformers uses for missing keys: the decoder and what
+// else all families share. Read by families/registry.cpp.
 
 #include "base/ids.h"
 #include "base/tensor_view.h"
@@ -34,45 +33,21 @@ struct DecoderConfig {
         slidingWindows; ///< [layer] tokens a layer sees, itself included; 0 = all
 };
 
-struct VisionConfig {
-    std::int32_t hidden = 0, intermediate = 0, layers = 0, heads = 0;
-    std::int32_t imageSize = 0, patchSize = 0; ///< pixels, square
-    double layerNormEps = 1e-5;
-    Activation activation = Activation::QuickGelu;
-
-    std::int32_t headDim() const { return hidden / heads; }
-    std::int32_t gridSide() const { return imageSize / patchSize; }
-    std::int32_t patches() const { return gridSide() * gridSide(); }
-};
-
-struct ProjectorConfig {
-    Activation activation = Activation::Gelu;
-    bool bias = true;
-    std::int32_t encoderLayersUsed = 0; ///< of vision_feature_layer: 0 = embeddings after pre-norm
-    bool dropsClassToken = true;        ///< select strategy "default" drops it, "full" keeps it
-};
-
+/// What all families have in common; towers and projectors keep their settings to themselves.
 struct ModelConfig {
     std::string family;       ///< "llava"
     std::string architecture; ///< "LlavaForConditionalGeneration"
     std::string path;         ///< of config.json
     std::string json;         ///< verbatim
     DecoderConfig decoder;
-    VisionConfig vision;
-    ProjectorConfig projector;
-    TokenId imageToken = -1;
-    std::optional<DType> dtype;     ///< `dtype` or `torch_dtype`
-    std::vector<TokenId> endTokens; ///< of config.json alone; see readEndTokens
-
-    /// Patches, plus one with the class token (field case F054).
-    std::int32_t imageTokensPerPicture() const {
-        return vision.patches() + (projector.dropsClassToken ? 0 : 1);
-    }
+    TokenId imageToken = -1;                      ///< in the vocabulary; -1 = text only
+    std::int32_t imageTokensPerPicture = 0;       ///< 0 = none, or it depends on the picture
+    std::int32_t visionLayers = 0;                ///< that the config names
+    std::int32_t imageWidth = 0, imageHeight = 0; ///< pixels fed to the tower; 0 = it varies
+    std::int32_t patchSize = 0;                   ///< pixels
+    std::optional<DType> dtype;                   ///< `dtype` or `torch_dtype`
+    std::vector<TokenId> endTokens;               ///< of config.json alone; see readEndTokens
 };
-
-/// Reads FOLDER/config.json. Throws Error{BadInput} naming the key.
-ModelConfig readModelConfig(const std::filesystem::path& folder);
-ModelConfig parseModelConfig(const std::string& json, const std::string& origin);
 
 /// Where generation stops (field case F120): generation_config.json first, else config.json; a
 /// number or a list. Sorted, without duplicates; the tokenizer's own end token is added by callers.

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace ecokv::model {
@@ -68,6 +69,8 @@ struct ModelInfo {
     std::int32_t patchSize = 0;                   ///< pixels
     std::string templateSource;                   ///< file the chat template came from, "" = none
     std::string processorSource;                  ///< file the image settings came from
+    /// For people: how large pictures get, and how many tokens; label, value.
+    std::vector<std::pair<std::string, std::string>> pictureLines;
 
     bool isLinear(LayerId layer) const {
         return layer.index() < linearLayers.size() && linearLayers[layer.index()] != 0;

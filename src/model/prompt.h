@@ -26,6 +26,18 @@ struct Picture {
     std::int32_t gridColumns = 0, gridRows = 0;       ///< of image tokens
 };
 
+/// Pixels as a tower takes them.
+struct PictureInput {
+    std::vector<float> values;       ///< f32, normalised
+    std::vector<std::int64_t> shape; ///< [3, height, width], [tile, 3, height, width] or, for
+                                     ///< Qwen, [patch, values of a patch]
+    /// Qwen: patches in time, rows and columns, before they are merged. Tiled families: 1, tile
+    /// rows, tile columns of the grid that `values` begins with or ends with, as the family says.
+    std::array<std::int32_t, 3> grid{1, 1, 1};
+};
+
+using RopePosition = std::array<std::int32_t, 3>; ///< time, row, column
+
 struct PromptRequest {
     std::string text;                ///< the user's words
     std::vector<std::string> images; ///< paths, in order
@@ -41,15 +53,18 @@ struct Prompt {
     std::vector<TokenKind> tokenKind;   ///< [token]
     std::vector<std::int32_t> imageIndex; ///< [token] -1 = none
     std::vector<std::array<float, 4>>
-        patchBox;                     ///< [token] x0,y0,x1,y1 in source pixels, NaN = none
-    std::vector<PatchRole> patchRole; ///< [token]
+        patchBox; ///< [token] x0,y0,x1,y1 in source pixels, NaN = none
+    /// [token] Separator: a token between the tiles of a picture, written by its processor.
+    std::vector<PatchRole> patchRole;
     /// [token] 1 = written by the chat template, not by the user; special tokens count (F033).
     std::vector<std::uint8_t> fromTemplate;
     /// With `leaveOpen`: what the template puts between a question and its answer.
     std::string questionTail;
     std::vector<Picture> pictures;
-    std::vector<std::vector<float>> pixelValues; ///< [picture][3 * h * w] f32, channel first
-    std::vector<std::string> notes;              ///< "EXIF tag of a.jpg is broken and was ignored"
+    std::vector<PictureInput> pictureInputs; ///< [picture]
+    /// [token] where rotary positions have rows and columns (M-RoPE); empty = the token's number.
+    std::vector<RopePosition> ropePositions;
+    std::vector<std::string> notes; ///< "EXIF tag of a.jpg is broken and was ignored"
 
     std::int64_t tokens() const { return static_cast<std::int64_t>(tokenIds.size()); }
     std::int64_t imageTokens() const;

@@ -1,59 +1,73 @@
 #pragma once
 // SPDX-License-Identifier: GPL-3.0-or-later
-// From words and picture files to a Prompt: template, tokens, image tokens expanded, pixels, and
-// the box in the source picture that each image token stands for. Immutable once opened.
+// From words and picture files to a Prompt: template, pictures prepared by the family's processor,
+// markers expanded in the text, tokens, and for each image token its place in the source picture.
+// Immutable once opened.
 
-#include "model/image/image_processor.h"
-#include "model/model_config.h"
+#include "model/families/family.h"
+#include "model/picture_processor.h"
 #include "model/prompt.h"
 #include "model/text/chat_template.h"
 #include "model/text/tokenizer.h"
 
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace ecokv::model {
 
 class PromptBuilder {
 public:
-    static PromptBuilder open(const std::filesystem::path& folder, const ModelConfig& config);
+    static PromptBuilder open(const std::filesystem::path& folder, const Family& family);
 
     /// Throws Error{BadInput}: pictures and markers do not match (F055), too long (F057), ...
     Prompt build(const PromptRequest& request) const;
 
     const Tokenizer& tokenizer() const { return m_tokenizer; }
-    const ImageProcessorConfig& imageProcessor() const { return m_imageProcessor; }
+    const PictureProcessor* pictureProcessor() const { return m_processor.get(); } ///< or null
     const std::optional<ChatTemplate>& chatTemplate() const { return m_template; }
-    const std::string& imageMarker() const { return m_imageMarker; } ///< "<image>"
+    const std::string& imageMarker() const { return m_marker; } ///< "<image>"; "" = text only
 
 private:
-    PromptBuilder(const ModelConfig& config, Tokenizer tokenizer, ImageProcessorConfig processor,
+    PromptBuilder(const Family& family, Tokenizer tokenizer,
+                  std::unique_ptr<const PictureProcessor> processor,
                   std::optional<ChatTemplate> chatTemplate);
-
-    using Boxes = std::vector<std::array<float, 4>>; ///< [image token of one picture]
 
     /// Text around the user's words; found by rendering a stand-in for them.
     struct Frame {
         std::string before, after;
     };
+    /// The prompt's text with every marker replaced, and what the pictures add to it.
+    struct Expansion {
+        std::string text;
+        std::vector<PreparedPicture> pictures;
+    };
 
     std::string render(const std::string& words, std::size_t images, Prompt& prompt) const;
     std::optional<Frame> findFrame(const PromptRequest& request) const;
     std::string promptText(const PromptRequest& request, Prompt& prompt) const;
-    void markTemplate(const PromptRequest& request, const std::vector<TokenId>& ids,
-                      Prompt& prompt) const;
-    /// Boxes of every picture, in order.
-    std::vector<Boxes> addPictures(const PromptRequest& request, Prompt& prompt) const;
-    void addTokens(const std::vector<TokenId>& ids, const std::vector<Boxes>& boxes,
+    std::vector<TokenId> encode(const PromptRequest& request, const std::string& text,
+                                Prompt& prompt) const;
+    std::vector<PreparedPicture> preparePictures(const PromptRequest& request,
+                                                 Prompt& prompt) const;
+    void requireMatchingMarkers(const PromptRequest& request, const std::string& text) const;
+    /// `text` with the markers from `first` on replaced.
+    std::string expand(const std::string& text, const std::vector<PreparedPicture>& pictures,
+                       std::size_t first = 0) const;
+    std::size_t markersIn(std::string_view text) const;
+    void addTokens(const std::vector<TokenId>& ids, const std::vector<PreparedPicture>& pictures,
                    Prompt& prompt) const;
-    Boxes patchBoxes(const ProcessedImage& image) const;
+    void markSeparators(Prompt& prompt) const;
+    void markTemplate(const PromptRequest& request, const Expansion& expansion,
+                      Prompt& prompt) const;
 
     ModelConfig m_config;
     Tokenizer m_tokenizer;
-    ImageProcessorConfig m_imageProcessor;
+    std::unique_ptr<const PictureProcessor> m_processor;
     std::optional<ChatTemplate> m_template;
-    std::string m_imageMarker;
+    std::string m_marker;
 };
 
 } // namespace ecokv::model

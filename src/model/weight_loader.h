@@ -8,6 +8,7 @@
 #include "base/progress.h"
 #include "model/aten.h"
 #include "model/layers.h"
+#include "model/weight_names.h"
 #include "model/weights/checkpoint.h"
 
 #include <map>
@@ -17,12 +18,6 @@
 #include <vector>
 
 namespace ecokv::model {
-
-/// Older exports put the same tensor under another prefix (field case F087).
-struct PrefixRule {
-    const char* written;   ///< as it may stand in the file
-    const char* canonical; ///< as we ask for it
-};
 
 struct WeightTarget {
     DType dtype = DType::F32;

@@ -112,21 +112,19 @@ ModelSummary EngineImpl::describe(const std::filesystem::path& folder) {
                                 info.heads, info.kvHeads, info.headDim)},
         {"Attention", attentionText(info.slidingWindows)},
         {"Context", fmt::format("{} tokens", grouped(info.maxPositions))},
-        {"Picture",
-         info.imageTokensPerPicture > 0
-             ? fmt::format("{} tokens, {} x {} pixels in patches of {}", info.imageTokensPerPicture,
-                           info.imageWidth, info.imageHeight, info.patchSize)
-             : std::string("none")},
         {"Chat template", info.templateSource.empty() ? std::string("none (plain prompts only)")
                                                       : info.templateSource},
         {"Image settings", info.processorSource.empty()
-                               ? std::string("none")
+                               ? std::string("none: this model reads text only")
                                : std::filesystem::path(info.processorSource).filename().string()},
         {"KV cache", fmt::format("{} bytes per token as {}",
                                  grouped(2LL * info.layers * info.kvHeads * info.headDim *
                                          static_cast<std::int64_t>(dtypeSize(info.storedDType))),
                                  summary.dtype)},
     };
+    const auto at = std::ranges::find(summary.details, "Chat template",
+                                      [](const auto& line) { return line.first; });
+    summary.details.insert(at, info.pictureLines.begin(), info.pictureLines.end());
     return summary;
 }
 

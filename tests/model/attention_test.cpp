@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "model/attention.h"
+#include "model/decoder/attention.h"
 
 #include "cache/kv_cache.h"
 #include "model/tensor_bridge.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Families of decoders and kinds of attention (field case F034). That the numbers are those of
 // transformers is tests/python/test_sliding.py.
-#include "model/decoder_config.h"
+#include "model/decoder/decoder_config.h"
 
 #include "refusal.h"
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "model/describe_model.h"
+#include "model/families/family.h"
 #include "model/model.h"
-#include "model/model_config.h"
 #include "model/sha256.h"
+#include "model/vision/vision_config.h"
 
 #include "refusal.h"
 #include "temporary_folder.h"
@@ -19,7 +20,7 @@ std::string llava(const std::string& text, const std::string& top = "") {
 }
 
 ModelConfig parse(const std::string& text, const std::string& top = "") {
-    return parseModelConfig(llava(text, top), "config.json");
+    return parseFamily(llava(text, top), "config.json")->config();
 }
 
 std::string refused(const std::string& text, const std::string& top = "") {
@@ -40,9 +41,8 @@ TEST(ModelConfig, missingKeysHaveTheDefaultsOfTransformers) {
     EXPECT_EQ(config.decoder.maxPositions, 2048);
     EXPECT_EQ(config.decoder.rmsNormEps, 1e-6);
     EXPECT_EQ(config.decoder.rope.theta, 10000.0);
-    EXPECT_EQ(config.vision.imageSize, 336);           // no vision_config: the tower of LLaVA-1.5
-    EXPECT_EQ(config.projector.encoderLayersUsed, 23); // layer -2 of 24
-    EXPECT_EQ(config.imageTokensPerPicture(), 576);
+    EXPECT_EQ(config.imageWidth, 336); // no vision_config: the tower of LLaVA-1.5
+    EXPECT_EQ(config.imageTokensPerPicture, 576);
     EXPECT_EQ(config.imageToken, 32000);
 }
 
@@ -89,12 +89,12 @@ TEST(ModelConfig, scaledRotaryTypesAreAppliedOrRefusedByName) { // F092
 
 TEST(ModelConfig, otherModelsAreRefusedByNameWithWhatIsSupported) {
     const auto sentence = [](const std::string& json) {
-        return refusal([&] { parseModelConfig(json, "config.json"); });
+        return refusal([&] { parseFamily(json, "config.json"); });
     };
-    const std::string qwen = sentence(
-        R"({"model_type":"qwen2_vl","architectures":["Qwen2VLForConditionalGeneration"]})");
-    EXPECT_SAYS(qwen, "Qwen2VLForConditionalGeneration");
-    EXPECT_SAYS(qwen, "Supported are folders of LlavaForConditionalGeneration");
+    const std::string other =
+        sentence(R"({"model_type":"bert","architectures":["BertForMaskedLM"]})");
+    EXPECT_SAYS(other, "BertForMaskedLM");
+    EXPECT_SAYS(other, "Supported are LlavaForConditionalGeneration, ");
     EXPECT_SAYS(sentence(R"({"model_type":"llava","text_config":{"model_type":"gemma3_text"}})"),
                 "gemma3_text");
     EXPECT_SAYS(

@@ -28,6 +28,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <fstream>
 #include <iostream>
 
@@ -130,7 +131,11 @@ model::Prompt promptFromIds(const Json& request) {
     const TokenId imageToken = request.value("image_token", -1);
     for (const std::string& path : request.value("pixels", std::vector<std::string>())) {
         prompt.pictures.emplace_back().path = path;
-        prompt.pixelValues.push_back(readFloats(path));
+        auto& input = prompt.pictureInputs.emplace_back();
+        input.values = readFloats(path);
+        const auto side = static_cast<std::int64_t>(
+            std::lround(std::sqrt(static_cast<double>(input.values.size()) / 3)));
+        input.shape = {3, side, side};
     }
     const auto images = std::ranges::count(prompt.tokenIds, imageToken);
     const auto share =

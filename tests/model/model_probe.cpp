@@ -12,10 +12,11 @@
 //   ecokv_model_probe weights FOLDER
 
 #include "base/error.h"
+#include "model/families/family.h"
+#include "model/image/clip_processor.h"
 #include "model/image/image_decoder.h"
-#include "model/image/image_processor.h"
 #include "model/jinja/template.h"
-#include "model/model_config.h"
+#include "model/model.h"
 #include "model/prompt_builder.h"
 #include "model/sha256.h"
 #include "model/text/chat_template.h"
@@ -137,7 +138,8 @@ Json decodeToFile(const Words& words) {
 Json pixelsToFile(const Words& words) {
     std::vector<std::string> notes;
     const Picture picture = decodePicture(words.at(1), {}, notes);
-    const ProcessedImage image = processImage(picture, readImageProcessorConfig(words.at(0)));
+    const ProcessedImage image =
+        processImage(picture, readClipProcessor(ProcessorFile::open(words.at(0))));
     writeFile(words.at(2), image.pixels);
     return {{"width", image.size.width}, {"height", image.size.height}, {"notes", notes}};
 }
@@ -152,7 +154,7 @@ Json boxesOf(const Prompt& prompt) {
 
 Json buildPrompt(const Words& words) {
     const Json input = readInput();
-    const auto builder = PromptBuilder::open(words.at(0), readModelConfig(words.at(0)));
+    const auto builder = PromptBuilder::open(words.at(0), *openFamily(words.at(0)));
     PromptRequest request;
     request.text = input.at("text");
     request.images = input.value("images", std::vector<std::string>());
@@ -169,7 +171,8 @@ Json buildPrompt(const Words& words) {
 }
 
 Json describeConfig(const Words& words) {
-    const ModelConfig config = readModelConfig(words.at(0));
+    const auto family = openFamily(words.at(0));
+    const ModelConfig& config = family->config();
     const DecoderConfig& decoder = config.decoder;
     return {{"vocabulary", decoder.vocabulary},
             {"hidden", decoder.hidden},
@@ -183,12 +186,10 @@ Json describeConfig(const Words& words) {
             {"theta", decoder.rope.theta},
             {"inverse_frequencies", decoder.rope.inverseFrequencies},
             {"tied", decoder.tiedEmbeddings},
-            {"vision_hidden", config.vision.hidden},
-            {"vision_layers", config.vision.layers},
-            {"image_size", config.vision.imageSize},
-            {"patch_size", config.vision.patchSize},
-            {"encoder_layers_used", config.projector.encoderLayersUsed},
-            {"image_tokens", config.imageTokensPerPicture()},
+            {"vision_layers", config.visionLayers},
+            {"image_size", config.imageWidth},
+            {"patch_size", config.patchSize},
+            {"image_tokens", config.imageTokensPerPicture},
             {"image_token", config.imageToken},
             {"end_tokens", readEndTokens(words.at(0), config)}};
 }

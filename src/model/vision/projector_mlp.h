@@ -4,7 +4,7 @@
 
 #include "model/aten.h"
 #include "model/layers.h"
-#include "model/model_config.h"
+#include "model/vision/vision_config.h"
 #include "model/weight_loader.h"
 
 #include <string>
@@ -14,7 +14,8 @@ namespace ecokv::model {
 class ProjectorMlp {
 public:
     /// `prefix` ends in a dot: "model.multi_modal_projector.".
-    ProjectorMlp(const ModelConfig& config, const std::string& prefix, WeightLoader& loader);
+    ProjectorMlp(const ProjectorConfig& config, std::int64_t visionHidden, std::int64_t hidden,
+                 const std::string& prefix, WeightLoader& loader);
 
     /// features [1 + patch, visionHidden], the class token first, to [imageToken, hidden].
     at::Tensor project(const at::Tensor& features) const;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "model/rotary.h"
+#include "model/decoder/rotary.h"
 
 #include "base/error.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "model/rope_config.h"
+#include "model/decoder/rope_config.h"
 
 #include "base/error.h"
 

@@ -1,14 +1,13 @@
 #pragma once
 // SPDX-License-Identifier: GPL-3.0-or-later
-// LLaVA-1.5 (arXiv 2310.03744): CLIP tower, two-layer projector, Llama decoder. One thread at a
-// time; every call sets up LibTorch for the thread it runs on.
+// A model of any family: the family's tower in front of the shared decoder. One thread at a time;
+// every call sets up LibTorch for the thread it runs on.
 
-#include "model/llama_decoder.h"
+#include "model/decoder/decoder.h"
+#include "model/families/family.h"
 #include "model/model.h"
-#include "model/model_config.h"
-#include "model/projector_mlp.h"
 #include "model/prompt_builder.h"
-#include "model/vision_tower_clip.h"
+#include "model/vision/vision_encoder.h"
 #include "model/weights/checkpoint.h"
 
 #include <filesystem>
@@ -17,7 +16,7 @@
 
 namespace ecokv::model {
 
-class LlavaModel final : public Model {
+class MultimodalModel final : public Model {
 public:
     static std::unique_ptr<Model> open(const std::filesystem::path& folder,
                                        const LoadOptions& options);
@@ -43,21 +42,22 @@ public:
     std::string tokenText(TokenId id) const override;
 
 private:
+    const DecoderConfig& decoderConfig() const { return m_family->config().decoder; }
     /// What was read before the weights.
     struct Files;
-    LlavaModel(Files files, const LoadOptions& options);
+    MultimodalModel(Files files, const LoadOptions& options);
 
     void loadWeights(const LoadOptions& options);
     /// A row of the embedding that no token of the tokenizer names: vocabularies are often padded.
     bool isUnused(TokenId id) const;
     void checkCache(const cache::KvCache& cache) const;
-    /// Features of one picture, [imageToken, hidden]; `step` is called after each tower layer.
-    at::Tensor encodePicture(const Prompt& prompt, std::size_t picture,
-                             const std::function<void()>& step) const;
-    void mixInPictures(const Prompt& prompt, at::Tensor& hidden, const ProgressSink& progress,
-                       const CancellationToken& cancel) const;
+    VisionFeatures encodePicture(const PictureInput& input,
+                                 const std::function<void()>& step) const;
+    /// Writes the pictures' features over the embeddings of the image tokens.
+    DeepFeatures mixInPictures(const Prompt& prompt, at::Tensor& hidden,
+                               const ProgressSink& progress, const CancellationToken& cancel) const;
 
-    ModelConfig m_config;
+    std::unique_ptr<const Family> m_family;
     Checkpoint m_checkpoint; ///< owns the mapping that weights may point into
     PromptBuilder m_promptBuilder;
     ModelInfo m_info;
@@ -65,9 +65,8 @@ private:
     Device m_device;
     DType m_dtype = DType::F32;
     int m_threads = 1;
-    std::optional<ClipVisionTower> m_tower;
-    std::optional<ProjectorMlp> m_projector;
-    std::optional<LlamaDecoder> m_decoder;
+    std::unique_ptr<const VisionEncoder> m_vision; ///< null = text only
+    std::optional<Decoder> m_decoder;
 };
 
 } // namespace ecokv::model

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "model/decoder_config.h"
+#include "model/decoder/decoder_config.h"
 
 #include "base/error.h"
 #include "model/config_values.h"
-#include "model/rope_config.h"
+#include "model/decoder/rope_config.h"
 
 #include <fmt/format.h>
 
@@ -34,7 +34,7 @@ const Defaults& familyOf(const JsonObject& text) {
             return family;
         }
     }
-    refuseModelType(text, "decoder");
+    refuseModelType(text, "decoder", "llama, mistral, qwen2");
 }
 
 void readHeads(const JsonObject& text, const Defaults& defaults, DecoderConfig& decoder) {

@@ -1,42 +1,32 @@
 #pragma once
 // SPDX-License-Identifier: GPL-3.0-or-later
-// CLIP preprocessing with the settings of a model folder (processor_config.json of transformers 5
-// or the older preprocessor_config.json), equal to the reference: resize on 8-bit pixels with
-// antialias, centre crop with zero padding, rescale, normalise.
+// CLIP preprocessing with the settings of a model folder, equal to the reference: resize on 8-bit
+// pixels with antialias, centre crop with zero padding, rescale, normalise. SiglipImageProcessor is
+// the same without a crop.
 
-#include "model/model_config.h"
-#include "model/prompt.h"
+#include "model/image/normalization.h"
+#include "model/image/pixels.h"
 
 #include <array>
-#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
 
 namespace ecokv::model {
 
-enum class Resample : std::uint8_t { Nearest = 0, Bilinear = 2, Bicubic = 3 }; ///< PIL's numbers
-
-struct ImageSize {
-    std::int32_t width = 0, height = 0; ///< pixels
-
-    bool operator==(const ImageSize&) const = default;
-};
-
-struct ImageProcessorConfig {
+struct ClipProcessorConfig {
     std::string type;   ///< "CLIPImageProcessor"
     std::string source; ///< file the settings came from
-    bool resizes = true, crops = true, rescales = true, normalizes = true;
+    bool resizes = true, crops = true;
     std::int32_t shortestEdge = 0; ///< 0: resize to `size` exactly
     ImageSize size;                ///< used when shortestEdge is 0
     ImageSize cropSize;
     Resample resample = Resample::Bicubic;
-    double rescaleFactor = 1.0 / 255.0;
-    std::array<double, 3> mean{}, std{};
+    Normalization normalization;
 };
 
 /// Throws Error{BadInput} naming file and key.
-ImageProcessorConfig readImageProcessorConfig(const std::filesystem::path& folder);
+ClipProcessorConfig readClipProcessor(const ProcessorFile& file);
 
 /// What the tower sees, and where its pixels lie in the picture:
 /// source = (tower + offset) / scale, per axis.
@@ -50,6 +40,6 @@ struct ProcessedImage {
     std::array<float, 4> sourceBox(double x0, double y0, double x1, double y1) const;
 };
 
-ProcessedImage processImage(const Picture& picture, const ImageProcessorConfig& config);
+ProcessedImage processImage(const Picture& picture, const ClipProcessorConfig& config);
 
 } // namespace ecokv::model

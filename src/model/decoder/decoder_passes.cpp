@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The two ways through the layers of a LlamaDecoder: a prefill, cut into chunks inside each layer,
+// The two ways through the layers of a Decoder: a prefill, cut into chunks inside each layer,
 // and an extension of a cache that already holds something.
-#include "model/attention.h"
-#include "model/llama_decoder.h"
+#include "model/decoder/attention.h"
+#include "model/decoder/decoder.h"
 #include "model/tensor_bridge.h"
 #include "model/tensor_rows.h"
 
@@ -12,7 +12,7 @@
 namespace ecokv::model {
 
 /// What all layers of one call share.
-struct LlamaDecoder::ForwardState {
+struct Decoder::ForwardState {
     const DecoderPass& pass;
     RotaryTables tables;
     std::vector<std::int64_t> positions; ///< [token]
@@ -28,20 +28,19 @@ struct LlamaDecoder::ForwardState {
 
 /// How many of a layer's last query rows are needed. The last layer only feeds the logits of the
 /// last token.
-struct LlamaDecoder::RowsWanted {
+struct Decoder::RowsWanted {
     std::int64_t window = 0;   ///< by the observer
     std::int64_t computed = 0; ///< as queries
     bool isLast = false;       ///< one row goes on
 };
 
 /// Tokens [begin, begin + count) of a call, rotated, model dtype.
-struct LlamaDecoder::Projected {
+struct Decoder::Projected {
     at::Tensor keys, values; ///< [kvHead, token, dim]
     at::Tensor queries;      ///< [head, row, dim], the last `queryRows` of the tokens; or undefined
 };
 
-LlamaDecoder::ForwardState LlamaDecoder::begin(const at::Tensor& hidden,
-                                               const DecoderPass& pass) const {
+Decoder::ForwardState Decoder::begin(const at::Tensor& hidden, const DecoderPass& pass) const {
     ForwardState state{pass, {}, std::vector<std::int64_t>(hidden.size(0))};
     // Read before the first append: it is the number of tokens seen, not of rows kept (F017).
     std::iota(state.positions.begin(), state.positions.end(), pass.cache.tokensSeen());
@@ -49,8 +48,8 @@ LlamaDecoder::ForwardState LlamaDecoder::begin(const at::Tensor& hidden,
     return state;
 }
 
-LlamaDecoder::RowsWanted LlamaDecoder::rowsWanted(std::int32_t index, std::int64_t tokens,
-                                                  const LayerObserver* observer) const {
+Decoder::RowsWanted Decoder::rowsWanted(std::int32_t index, std::int64_t tokens,
+                                        const LayerObserver* observer) const {
     const std::int64_t window =
         observer == nullptr
             ? 0
@@ -59,9 +58,8 @@ LlamaDecoder::RowsWanted LlamaDecoder::rowsWanted(std::int32_t index, std::int64
     return {window, isLast ? std::max<std::int64_t>(window, 1) : tokens, isLast};
 }
 
-LlamaDecoder::Projected LlamaDecoder::project(const Layer& layer, const at::Tensor& hidden,
-                                              const RotaryTables& tables,
-                                              std::int64_t queryRows) const {
+Decoder::Projected Decoder::project(const Layer& layer, const at::Tensor& hidden,
+                                    const RotaryTables& tables, std::int64_t queryRows) const {
     const at::Tensor x = layer.attentionNorm(hidden);
     Projected rows{.keys = rotate(split(layer.key(x), m_config.kvHeads), tables),
                    .values = split(layer.value(x), m_config.kvHeads).transpose(0, 1),
@@ -74,8 +72,8 @@ LlamaDecoder::Projected LlamaDecoder::project(const Layer& layer, const at::Tens
     return rows;
 }
 
-void LlamaDecoder::deliver(LayerId layer, const Projected& rows, std::int64_t window,
-                           const ForwardState& state) const {
+void Decoder::deliver(LayerId layer, const Projected& rows, std::int64_t window,
+                      const ForwardState& state) const {
     if (state.pass.observer == nullptr) {
         return;
     }
@@ -89,7 +87,7 @@ void LlamaDecoder::deliver(LayerId layer, const Projected& rows, std::int64_t wi
          .windowPositions = positions.last(static_cast<std::size_t>(window))});
 }
 
-at::Tensor LlamaDecoder::prefill(at::Tensor hidden, const DecoderPass& pass) const {
+at::Tensor Decoder::prefill(at::Tensor hidden, const DecoderPass& pass) const {
     const ForwardState state = begin(hidden, pass);
     for (std::int32_t i = 0; i < m_config.layers; ++i) {
         prefillAttention(i, hidden, state);
@@ -101,8 +99,8 @@ at::Tensor LlamaDecoder::prefill(at::Tensor hidden, const DecoderPass& pass) con
     return logits(hidden);
 }
 
-void LlamaDecoder::prefillAttention(std::int32_t index, at::Tensor& hidden,
-                                    const ForwardState& state) const {
+void Decoder::prefillAttention(std::int32_t index, at::Tensor& hidden,
+                               const ForwardState& state) const {
     const LayerId id{index};
     const Layer& layer = m_layers[index];
     cache::KvCache& cache = state.pass.cache;
@@ -148,7 +146,7 @@ void LlamaDecoder::prefillAttention(std::int32_t index, at::Tensor& hidden,
             wanted.window, state);
 }
 
-at::Tensor LlamaDecoder::extend(at::Tensor hidden, const DecoderPass& pass) const {
+at::Tensor Decoder::extend(at::Tensor hidden, const DecoderPass& pass) const {
     const ForwardState state = begin(hidden, pass);
     for (std::int32_t i = 0; i < m_config.layers; ++i) {
         hidden = extendAttention(i, hidden, state);
@@ -160,8 +158,8 @@ at::Tensor LlamaDecoder::extend(at::Tensor hidden, const DecoderPass& pass) cons
     return logits(hidden);
 }
 
-at::Tensor LlamaDecoder::extendAttention(std::int32_t index, const at::Tensor& hidden,
-                                         const ForwardState& state) const {
+at::Tensor Decoder::extendAttention(std::int32_t index, const at::Tensor& hidden,
+                                    const ForwardState& state) const {
     const LayerId id{index};
     const Layer& layer = m_layers[index];
     const std::int64_t tokens = hidden.size(0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "model/llama_decoder.h"
+#include "model/decoder/decoder.h"
 
 #include "base/error.h"
 #include "base/log.h"
@@ -11,8 +11,23 @@
 
 namespace ecokv::model {
 
-LlamaDecoder::LlamaDecoder(const DecoderConfig& config, const Names& names, WeightLoader& loader,
-                           const at::TensorOptions& compute)
+void DeepFeatures::add(const at::Tensor& moreTokens, const std::vector<at::Tensor>& moreLayers) {
+    if (moreLayers.empty()) {
+        return;
+    }
+    if (!tokens.defined()) {
+        tokens = moreTokens;
+        layers = moreLayers;
+        return;
+    }
+    tokens = at::cat({tokens, moreTokens});
+    for (std::size_t layer = 0; layer < layers.size(); ++layer) {
+        layers[layer] = at::cat({layers[layer], moreLayers[layer]});
+    }
+}
+
+Decoder::Decoder(const DecoderConfig& config, const DecoderNames& names, WeightLoader& loader,
+                 const at::TensorOptions& compute)
     : m_config(config), m_rotary(config.rope, compute) {
     m_embedding =
         loader.take(names.prefix + "embed_tokens.weight", {config.vocabulary, config.hidden});
@@ -23,7 +38,7 @@ LlamaDecoder::LlamaDecoder(const DecoderConfig& config, const Names& names, Weig
     m_head = takeHead(names, loader);
 }
 
-LlamaDecoder::Layer LlamaDecoder::takeLayer(const std::string& prefix, WeightLoader& loader) const {
+Decoder::Layer Decoder::takeLayer(const std::string& prefix, WeightLoader& loader) const {
     const std::int64_t hidden = m_config.hidden;
     const std::int64_t inner = m_config.intermediate;
     const std::int64_t queryRows = std::int64_t{m_config.heads} * m_config.headDim;
@@ -50,7 +65,7 @@ LlamaDecoder::Layer LlamaDecoder::takeLayer(const std::string& prefix, WeightLoa
             .down = mlp("down_proj", hidden, inner)};
 }
 
-Linear LlamaDecoder::takeHead(const Names& names, WeightLoader& loader) const {
+Linear Decoder::takeHead(const DecoderNames& names, WeightLoader& loader) const {
     if (m_config.tiedEmbeddings && !loader.has(names.head + ".weight")) {
         return {m_embedding, {}};
     }
@@ -65,7 +80,7 @@ Linear LlamaDecoder::takeHead(const Names& names, WeightLoader& loader) const {
     return head;
 }
 
-at::Tensor LlamaDecoder::embed(std::span<const TokenId> ids) const {
+at::Tensor Decoder::embed(std::span<const TokenId> ids) const {
     at::Tensor index =
         at::empty({static_cast<std::int64_t>(ids.size())}, at::TensorOptions(c10::kLong));
     for (std::size_t i = 0; i < ids.size(); ++i) {
@@ -79,11 +94,11 @@ at::Tensor LlamaDecoder::embed(std::span<const TokenId> ids) const {
 }
 
 /// [token, heads * dim] to [token, heads, dim].
-at::Tensor LlamaDecoder::split(const at::Tensor& projected, std::int32_t heads) const {
+at::Tensor Decoder::split(const at::Tensor& projected, std::int32_t heads) const {
     return projected.view({projected.size(0), heads, m_config.headDim});
 }
 
-void LlamaDecoder::addMlp(const Layer& layer, at::Tensor& hidden, const DecoderPass& pass) const {
+void Decoder::addMlp(const Layer& layer, at::Tensor& hidden, const DecoderPass& pass) const {
     const std::int64_t tokens = hidden.size(0);
     // Bounds both the time between two polls and the memory of the widened rows on a CPU.
     constexpr std::int64_t kOperationsPerBlock = 8'000'000'000;
@@ -100,7 +115,7 @@ void LlamaDecoder::addMlp(const Layer& layer, at::Tensor& hidden, const DecoderP
     }
 }
 
-at::Tensor LlamaDecoder::logits(const at::Tensor& lastHidden) const {
+at::Tensor Decoder::logits(const at::Tensor& lastHidden) const {
     return m_head(m_norm(lastHidden)).squeeze(0);
 }
 

@@ -1,17 +1,18 @@
 #pragma once
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The Llama decoder and its relatives (Llama, Mistral, Qwen2 ForCausalLM in transformers): grouped
-// queries, RMS norms, SwiGLU, optional biases, sliding layers, tied or own head. Works on
-// embeddings, so that pictures can be mixed in before.
+// The decoder of all families: Llama and its relatives (Mistral, Qwen2, ... ForCausalLM in
+// transformers), grouped queries, RMS norms, SwiGLU, optional biases, sliding layers, tied or own
+// head. Works on embeddings, so that pictures can be mixed in before.
 
 #include "base/cancellation.h"
 #include "base/progress.h"
 #include "cache/kv_cache.h"
 #include "model/aten.h"
+#include "model/decoder/rotary.h"
 #include "model/layers.h"
 #include "model/model_config.h"
 #include "model/observer.h"
-#include "model/rotary.h"
+#include "model/prompt.h"
 #include "model/weight_loader.h"
 
 #include <span>
@@ -20,24 +21,34 @@
 
 namespace ecokv::model {
 
+/// Features of pictures that the first layers add to the image tokens again (Qwen3-VL).
+struct DeepFeatures {
+    at::Tensor tokens;              ///< [n] i64, ascending; undefined = none
+    std::vector<at::Tensor> layers; ///< [n, hidden] for decoder layers 0, 1, ...
+
+    /// Appends those of one more picture.
+    void add(const at::Tensor& moreTokens, const std::vector<at::Tensor>& moreLayers);
+};
+inline const DeepFeatures kNoDeepFeatures;
+
 /// What a pass through the layers reads and writes besides the hidden states.
 struct DecoderPass {
     cache::KvCache& cache;
     const CancellationToken& cancel;
     LayerObserver* observer = nullptr;
-    ProgressSink progress;
+    ProgressSink progress = {};
     std::int64_t chunk = 0; ///< rows that a layer of a prefill takes at once; 0 = all
+    /// [token] (time, row, column) of this call; empty = true positions (M-RoPE, field case F067).
+    std::span<const RopePosition> ropePositions = {};
+    /// [token] picture of an image token, -1 = none; empty = no pictures.
+    std::span<const std::int32_t> imageIndex = {};
+    const DeepFeatures& deepstack = kNoDeepFeatures;
 };
 
-class LlamaDecoder {
+class Decoder {
 public:
-    struct Names {
-        std::string prefix; ///< "model.language_model.", ends in a dot
-        std::string head;   ///< "lm_head"
-    };
-
-    LlamaDecoder(const DecoderConfig& config, const Names& names, WeightLoader& loader,
-                 const at::TensorOptions& compute);
+    Decoder(const DecoderConfig& config, const DecoderNames& names, WeightLoader& loader,
+            const at::TensorOptions& compute);
 
     /// [token] to [token, hidden]. Throws Error{BadInput} for an id outside the vocabulary.
     at::Tensor embed(std::span<const TokenId> ids) const;
@@ -59,7 +70,7 @@ private:
     struct Projected;
 
     Layer takeLayer(const std::string& prefix, WeightLoader& loader) const;
-    Linear takeHead(const Names& names, WeightLoader& loader) const;
+    Linear takeHead(const DecoderNames& names, WeightLoader& loader) const;
     at::Tensor split(const at::Tensor& projected, std::int32_t heads) const;
     ForwardState begin(const at::Tensor& hidden, const DecoderPass& pass) const;
     RowsWanted rowsWanted(std::int32_t index, std::int64_t tokens,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "model/vision_tower_clip.h"
+#include "model/vision/clip_tower.h"
 
 #include <fmt/format.h>
 

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "model/projector_mlp.h"
+#include "model/vision/projector_mlp.h"
 
 namespace ecokv::model {
 
-ProjectorMlp::ProjectorMlp(const ModelConfig& config, const std::string& prefix,
-                           WeightLoader& loader)
-    : m_config(config.projector) {
-    const std::int64_t hidden = config.decoder.hidden;
-    m_in = loader.takeLinear(prefix + "linear_1", {hidden, config.vision.hidden}, m_config.bias);
+ProjectorMlp::ProjectorMlp(const ProjectorConfig& config, std::int64_t visionHidden,
+                           std::int64_t hidden, const std::string& prefix, WeightLoader& loader)
+    : m_config(config) {
+    m_in = loader.takeLinear(prefix + "linear_1", {hidden, visionHidden}, m_config.bias);
     m_out = loader.takeLinear(prefix + "linear_2", {hidden, hidden}, m_config.bias);
 }
 

@@ -5,7 +5,7 @@
 
 #include "model/aten.h"
 #include "model/layers.h"
-#include "model/model_config.h"
+#include "model/vision/vision_config.h"
 #include "model/weight_loader.h"
 
 #include <functional>

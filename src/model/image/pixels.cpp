@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "model/image/pixels.h"
+
+#include <algorithm>
+#include <array>
+
+#include <ATen/Functions.h>
+#include <ATen/core/Tensor.h>
+#include <c10/core/InferenceMode.h>
+
+namespace ecokv::model {
+
+namespace {
+
+at::Tensor resizeBilinear(const at::Tensor& image, at::IntArrayRef size) {
+#if defined(__x86_64__)
+    const bool native = __builtin_cpu_supports("avx2"); // torchvision's rule for the 8-bit path
+#else
+    const bool native = false;
+#endif
+    if (native) {
+        return at::_upsample_bilinear2d_aa(image, size, false);
+    }
+    return at::_upsample_bilinear2d_aa(image.to(at::kFloat), size, false)
+        .round_()
+        .clamp_(0, 255)
+        .to(at::kByte);
+}
+
+at::Tensor resize(const at::Tensor& image, at::IntArrayRef size, Resample resample) {
+    switch (resample) {
+    case Resample::Nearest:
+        return at::_upsample_nearest_exact2d(image, size);
+    case Resample::Bilinear:
+        return resizeBilinear(image, size);
+    case Resample::Bicubic:
+        break;
+    }
+    return at::_upsample_bicubic2d_aa(image, size, /*align_corners=*/false);
+}
+
+/// [1, 3, height, width] to owned pixels.
+Pixels take(const at::Tensor& image) {
+    const at::Tensor dense = image.contiguous();
+    const auto* first = dense.const_data_ptr<std::uint8_t>();
+    return {std::vector<std::uint8_t>(first, first + dense.numel()),
+            {static_cast<std::int32_t>(dense.size(3)), static_cast<std::int32_t>(dense.size(2))}};
+}
+
+} // namespace
+
+Pixels pixelsOf(const Picture& picture) {
+    Pixels image{std::vector<std::uint8_t>(picture.pixels.size()), {picture.width, picture.height}};
+    const std::size_t plane = picture.pixels.size() / 3;
+    for (std::size_t i = 0; i < plane; ++i) {
+        for (std::size_t channel = 0; channel < 3; ++channel) {
+            image.data[channel * plane + i] = picture.pixels[3 * i + channel];
+        }
+    }
+    return image;
+}
+
+Pixels resized(const Pixels& image, const ImageSize& size, Resample resample) {
+    if (image.size == size) {
+        return image;
+    }
+    const c10::InferenceMode guard;
+    const at::Tensor tensor = at::from_blob(const_cast<std::uint8_t*>(image.data.data()),
+                                            {1, 3, image.size.height, image.size.width}, at::kByte);
+    const std::array<std::int64_t, 2> target{size.height, size.width};
+    return take(resize(tensor, target, resample));
+}
+
+Pixels cropped(const Pixels& image, std::int32_t left, std::int32_t top, const ImageSize& size) {
+    Pixels result{std::vector<std::uint8_t>(static_cast<std::size_t>(3) * size.width * size.height),
+                  size};
+    const std::int32_t xBegin = std::max(0, -left);
+    const std::int32_t xEnd = std::min(size.width, image.size.width - left);
+    for (std::int32_t row = 0; row < 3 * size.height; ++row) {
+        const std::int32_t y = row % size.height + top;
+        if (y < 0 || y >= image.size.height || xEnd <= xBegin) {
+            continue;
+        }
+        const std::int64_t sourceRow =
+            static_cast<std::int64_t>(row / size.height) * image.size.height + y;
+        const auto source = image.data.begin() + sourceRow * image.size.width + left + xBegin;
+        std::copy(source, source + (xEnd - xBegin),
+                  result.data.begin() + static_cast<std::int64_t>(row) * size.width + xBegin);
+    }
+    return result;
+}
+
+} // namespace ecokv::model

@@ -1,0 +1,33 @@
+#pragma once
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Settings of the CLIP vision transformer and of LLaVA's projector, as config.json has them.
+
+#include "model/json_file.h"
+#include "model/model_config.h"
+
+namespace ecokv::model {
+
+struct VisionConfig {
+    std::int32_t hidden = 0, intermediate = 0, layers = 0, heads = 0;
+    std::int32_t imageSize = 0, patchSize = 0; ///< pixels, square
+    double layerNormEps = 1e-5;
+    Activation activation = Activation::QuickGelu;
+
+    std::int32_t headDim() const { return hidden / heads; }
+    std::int32_t gridSide() const { return imageSize / patchSize; }
+    std::int32_t patches() const { return gridSide() * gridSide(); }
+};
+
+struct ProjectorConfig {
+    Activation activation = Activation::Gelu;
+    bool bias = true;
+    std::int32_t encoderLayersUsed = 0; ///< of vision_feature_layer: 0 = embeddings after pre-norm
+    bool dropsClassToken = true;        ///< select strategy "default" drops it, "full" keeps it
+};
+
+/// Defaults: CLIPVisionConfig for a partial dictionary, the LLaVA-1.5 tower when there is none.
+VisionConfig parseVision(const JsonObject& config);
+/// Of the whole config.json.
+ProjectorConfig parseProjector(const JsonObject& config, const VisionConfig& vision);
+
+} // namespace ecokv::model
