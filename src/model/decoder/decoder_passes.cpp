@@ -84,7 +84,8 @@ void Decoder::deliver(LayerId layer, const Projected& rows, std::int64_t window,
          .values = viewOf(rows.values),
          .windowQueries = viewOf(lastRows(rows.queries, 1, window)),
          .positions = positions,
-         .windowPositions = positions.last(static_cast<std::size_t>(window))});
+         .windowPositions = positions.last(static_cast<std::size_t>(window)),
+         .ropePositions = state.pass.ropePositions});
 }
 
 at::Tensor Decoder::prefill(at::Tensor hidden, const DecoderPass& pass) const {
