@@ -5,12 +5,12 @@
 
 #include "model/aten.h"
 #include "model/layers.h"
+#include "model/vision/encoder_layers.h"
 #include "model/vision/vision_config.h"
 #include "model/weight_loader.h"
 
 #include <functional>
 #include <string>
-#include <vector>
 
 namespace ecokv::model {
 
@@ -25,23 +25,17 @@ public:
     /// `afterLayer` is called after each layer and may throw.
     at::Tensor encode(const at::Tensor& pixels, const std::function<void()>& afterLayer) const;
 
-    std::int32_t layersUsed() const { return static_cast<std::int32_t>(m_layers.size()); }
+    std::int32_t layersUsed() const { return m_layers.used(); }
 
 private:
-    struct Layer {
-        LayerNorm attentionNorm, mlpNorm;
-        Linear query, key, value, output, up, down;
-    };
-
     at::Tensor embed(const at::Tensor& pixels) const;
-    at::Tensor attention(const Layer& layer, const at::Tensor& x) const;
 
     VisionConfig m_config;
     at::Tensor m_classEmbedding;    ///< [hidden]
     at::Tensor m_patchEmbedding;    ///< [hidden, 3, patch, patch]
     at::Tensor m_positionEmbedding; ///< [1 + patches, hidden]
     LayerNorm m_preNorm;
-    std::vector<Layer> m_layers;
+    EncoderLayers m_layers;
 };
 
 } // namespace ecokv::model

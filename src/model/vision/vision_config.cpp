@@ -29,24 +29,19 @@ std::int32_t encoderLayersUsed(const JsonObject& config, std::int32_t layers) {
 
 } // namespace
 
-VisionConfig parseVision(const JsonObject& config) {
+VisionConfig parseTower(const JsonObject& config, const VisionDefaults& defaults) {
     const Json nothing = Json::object();
     const auto given = config.findObject("vision_config");
-    const bool absent = !given;
-    const JsonObject vision = absent ? JsonObject(nothing, config.origin()) : *given;
-    const std::string type = vision.string("model_type", "clip_vision_model");
-    if (type != "clip_vision_model") {
-        refuseModelType(vision, "vision tower", "clip_vision_model");
-    }
+    const JsonObject vision = given ? *given : JsonObject(nothing, config.origin());
     VisionConfig tower;
-    tower.hidden = size(vision, "hidden_size", absent ? 1024 : 768);
-    tower.intermediate = size(vision, "intermediate_size", absent ? 4096 : 3072);
-    tower.layers = size(vision, "num_hidden_layers", absent ? 24 : 12);
-    tower.heads = size(vision, "num_attention_heads", absent ? 16 : 12);
-    tower.imageSize = size(vision, "image_size", absent ? 336 : 224);
-    tower.patchSize = size(vision, "patch_size", absent ? 14 : 32);
-    tower.layerNormEps = epsilon(vision, "layer_norm_eps", 1e-5);
-    tower.activation = activation(vision, "hidden_act", "quick_gelu");
+    tower.hidden = size(vision, "hidden_size", defaults.hidden);
+    tower.intermediate = size(vision, "intermediate_size", defaults.intermediate);
+    tower.layers = size(vision, "num_hidden_layers", defaults.layers);
+    tower.heads = size(vision, "num_attention_heads", defaults.heads);
+    tower.imageSize = size(vision, "image_size", defaults.imageSize);
+    tower.patchSize = size(vision, "patch_size", defaults.patchSize);
+    tower.layerNormEps = epsilon(vision, "layer_norm_eps", defaults.layerNormEps);
+    tower.activation = activation(vision, "hidden_act", defaults.activation);
     if (tower.hidden % tower.heads != 0) {
         throwBadInput(fmt::format("{} = {} is not a multiple of num_attention_heads = {}.",
                                   vision.where("hidden_size"), tower.hidden, tower.heads));
@@ -61,6 +56,14 @@ VisionConfig parseVision(const JsonObject& config) {
                                   vision.where("num_channels"), channels));
     }
     return tower;
+}
+
+VisionConfig parseVision(const JsonObject& config) {
+    const auto vision = config.findObject("vision_config");
+    if (vision && vision->string("model_type", "clip_vision_model") != "clip_vision_model") {
+        refuseModelType(*vision, "vision tower", "clip_vision_model");
+    }
+    return parseTower(config, vision ? kClipDefaults : kLlavaTowerDefaults);
 }
 
 ProjectorConfig parseProjector(const JsonObject& config, const VisionConfig& vision) {

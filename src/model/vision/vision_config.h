@@ -25,6 +25,23 @@ struct ProjectorConfig {
     bool dropsClassToken = true;        ///< select strategy "default" drops it, "full" keeps it
 };
 
+/// What a missing key means: the defaults of a configuration class in transformers.
+struct VisionDefaults {
+    std::int32_t hidden, intermediate, layers, heads;
+    std::int32_t imageSize, patchSize; ///< pixels, square
+    double layerNormEps;
+    const char* activation;
+};
+
+inline constexpr VisionDefaults kClipDefaults{768, 3072, 12, 12, 224, 32, 1e-5, "quick_gelu"};
+inline constexpr VisionDefaults kSiglipDefaults{768, 3072, 12,   12,
+                                                224, 16,   1e-6, "gelu_pytorch_tanh"};
+/// Of LLaVA-1.5 without any vision_config.
+inline constexpr VisionDefaults kLlavaTowerDefaults{1024, 4096, 24,   16,
+                                                    336,  14,   1e-5, "quick_gelu"};
+
+/// `vision_config` of the whole config.json, whatever its model_type.
+VisionConfig parseTower(const JsonObject& config, const VisionDefaults& defaults);
 /// Defaults: CLIPVisionConfig for a partial dictionary, the LLaVA-1.5 tower when there is none.
 VisionConfig parseVision(const JsonObject& config);
 /// Of the whole config.json.
