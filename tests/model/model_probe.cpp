@@ -7,7 +7,7 @@
 //   ecokv_model_probe render FOLDER < [{variable: value}, ...]
 //   ecokv_model_probe decode PICTURE OUT_U8
 //   ecokv_model_probe pixels FOLDER PICTURE OUT_F32
-//   ecokv_model_probe prompt FOLDER < {"text": ..., "images": [...], "template": bool}
+//   ecokv_model_probe prompt FOLDER [OUT_FOLDER] < {"text": ..., "images": [...], "template": bool}
 //   ecokv_model_probe config FOLDER
 //   ecokv_model_probe weights FOLDER
 
@@ -152,6 +152,37 @@ Json boxesOf(const Prompt& prompt) {
     return boxes;
 }
 
+/// What the tower takes, [picture]; the values go to files in `folder` unless it is "".
+Json inputsOf(const Prompt& prompt, const std::string& folder) {
+    Json inputs = Json::array();
+    for (const PictureInput& picture : prompt.pictureInputs) {
+        const std::string path = folder + "/input" + std::to_string(inputs.size()) + ".f32";
+        if (!folder.empty()) {
+            writeFile(path, picture.values);
+        }
+        inputs.push_back({{"file", path}, {"shape", picture.shape}, {"grid", picture.grid}});
+    }
+    return inputs;
+}
+
+Json picturesOf(const Prompt& prompt) {
+    Json pictures = Json::array();
+    for (const Picture& picture : prompt.pictures) {
+        pictures.push_back(
+            {{"resized", std::vector<int>{picture.resizedWidth, picture.resizedHeight}},
+             {"grid", std::vector<int>{picture.gridColumns, picture.gridRows}}});
+    }
+    return pictures;
+}
+
+template <class Kind> std::vector<int> numbersOf(const std::vector<Kind>& kinds) {
+    std::vector<int> numbers;
+    for (const Kind kind : kinds) {
+        numbers.push_back(static_cast<int>(kind));
+    }
+    return numbers;
+}
+
 Json buildPrompt(const Words& words) {
     const Json input = readInput();
     const auto builder = PromptBuilder::open(words.at(0), *openFamily(words.at(0)));
@@ -160,13 +191,16 @@ Json buildPrompt(const Words& words) {
     request.images = input.value("images", std::vector<std::string>());
     request.applyTemplate = input.value("template", true);
     const Prompt prompt = builder.build(request);
-    std::vector<int> kinds;
-    for (const TokenKind kind : prompt.tokenKind) {
-        kinds.push_back(static_cast<int>(kind));
-    }
-    return {{"text", prompt.text},      {"ids", prompt.tokenIds},
-            {"kinds", kinds},           {"image", prompt.imageIndex},
-            {"boxes", boxesOf(prompt)}, {"image_tokens", prompt.imageTokens()},
+    return {{"text", prompt.text},
+            {"ids", prompt.tokenIds},
+            {"kinds", numbersOf(prompt.tokenKind)},
+            {"image", prompt.imageIndex},
+            {"boxes", boxesOf(prompt)},
+            {"roles", numbersOf(prompt.patchRole)},
+            {"rope_positions", prompt.ropePositions},
+            {"inputs", inputsOf(prompt, words.size() > 1 ? words[1] : "")},
+            {"pictures", picturesOf(prompt)},
+            {"image_tokens", prompt.imageTokens()},
             {"notes", prompt.notes}};
 }
 

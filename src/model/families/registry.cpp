@@ -21,6 +21,8 @@ struct Entry {
 /// One line per architecture.
 constexpr Entry kEntries[] = {
     {"LlavaForConditionalGeneration", "llava", &readLlava},
+    {"Idefics3ForConditionalGeneration", "idefics3", &readIdefics3},
+    {"SmolVLMForConditionalGeneration", "smolvlm", &readIdefics3},
     {"LlamaForCausalLM", "llama", &readTextModel},
     {"MistralForCausalLM", "mistral", &readTextModel},
     {"Qwen2ForCausalLM", "qwen2", &readTextModel},

@@ -39,6 +39,25 @@ at::Tensor resize(const at::Tensor& image, at::IntArrayRef size, Resample resamp
     return at::_upsample_bicubic2d_aa(image, size, /*align_corners=*/false);
 }
 
+at::Tensor resizeInFloat(const at::Tensor& image, at::IntArrayRef size, Resample resample) {
+    const at::Tensor wide = image.to(at::kFloat);
+    switch (resample) {
+    case Resample::Nearest:
+        return at::_upsample_nearest_exact2d(image, size);
+    case Resample::Bilinear:
+        return at::_upsample_bilinear2d_aa(wide, size, false).round_().to(at::kByte);
+    case Resample::Bicubic:
+        break;
+    }
+    return at::_upsample_bicubic2d_aa(wide, size, false).clamp_(0, 255).round_().to(at::kByte);
+}
+
+/// A view of the pixels, [1, 3, height, width] u8.
+at::Tensor viewOf(const Pixels& image) {
+    return at::from_blob(const_cast<std::uint8_t*>(image.data.data()),
+                         {1, 3, image.size.height, image.size.width}, at::kByte);
+}
+
 /// [1, 3, height, width] to owned pixels.
 Pixels take(const at::Tensor& image) {
     const at::Tensor dense = image.contiguous();
@@ -65,10 +84,17 @@ Pixels resized(const Pixels& image, const ImageSize& size, Resample resample) {
         return image;
     }
     const c10::InferenceMode guard;
-    const at::Tensor tensor = at::from_blob(const_cast<std::uint8_t*>(image.data.data()),
-                                            {1, 3, image.size.height, image.size.width}, at::kByte);
     const std::array<std::int64_t, 2> target{size.height, size.width};
-    return take(resize(tensor, target, resample));
+    return take(resize(viewOf(image), target, resample));
+}
+
+Pixels resizedInFloat(const Pixels& image, const ImageSize& size, Resample resample) {
+    if (image.size == size) {
+        return image;
+    }
+    const c10::InferenceMode guard;
+    const std::array<std::int64_t, 2> target{size.height, size.width};
+    return take(resizeInFloat(viewOf(image), target, resample));
 }
 
 Pixels cropped(const Pixels& image, std::int32_t left, std::int32_t top, const ImageSize& size) {

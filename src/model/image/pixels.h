@@ -27,6 +27,9 @@ struct Pixels {
 Pixels pixelsOf(const Picture& picture);
 /// With antialias, half-pixel centres. The same size gives the same pixels.
 Pixels resized(const Pixels& image, const ImageSize& size, Resample resample);
+/// The same in f32, rounded to 8 bits at the end, as torchvision's older functions do it: the last
+/// bit may differ from resized().
+Pixels resizedInFloat(const Pixels& image, const ImageSize& size, Resample resample);
 /// `size` pixels from (left, top), which may lie outside: zeros stand for what is not there.
 Pixels cropped(const Pixels& image, std::int32_t left, std::int32_t top, const ImageSize& size);
 
