@@ -31,7 +31,8 @@ protected:
         options.engine = [behaviour = m_behaviour]() -> std::unique_ptr<session::Engine> {
             return std::make_unique<ecokv::test::FakeEngine>(behaviour);
         };
-        options.resources = QStringLiteral(ECOKV_SOURCE_DIR "/resources");
+        options.resources = m_resources;
+        options.dataFolder = fromPath(m_folder / "data");
         options.runFolder = fromPath(m_folder / "runs");
         options.settingsFile = fromPath(m_folder / "settings.ini");
         m_bench = std::make_unique<Workbench>(options);
@@ -66,6 +67,7 @@ protected:
 
     std::shared_ptr<ecokv::test::FakeBehaviour> m_behaviour =
         std::make_shared<ecokv::test::FakeBehaviour>();
+    QString m_resources = QStringLiteral(ECOKV_SOURCE_DIR "/resources");
     ecokv::test::TemporaryFolder m_folder;
     std::unique_ptr<Workbench> m_bench;
     std::unique_ptr<MainWindow> m_window;

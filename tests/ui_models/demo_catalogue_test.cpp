@@ -3,10 +3,12 @@
 
 #include "base/error.h"
 #include "support/sample_trace.h"
+#include "ui/models/paths.h"
 
 #include <gtest/gtest.h>
 
 #include <QFileInfo>
+#include <QStandardPaths>
 
 #include <fstream>
 
@@ -41,6 +43,40 @@ TEST(DemoCatalogue, readsEveryShippedDocument) {
         ASSERT_FALSE(document.questions.empty());
         EXPECT_FALSE(document.questions.front().answer.isEmpty());
     }
+}
+
+TEST(DemoCatalogue, readsTheQuestionsForTheRealModel) {
+    const ecokv::test::TemporaryFolder folder;
+    const DemoCatalogue catalogue =
+        loadDemoCatalogue(shippedResources(), fromPath(folder / "data"));
+    const RealDemo& real = catalogue.real;
+    EXPECT_EQ(real.folder, fromPath(folder / "data/demo-135m"));
+    EXPECT_FALSE(real.built);
+    EXPECT_TRUE(real.script.endsWith(u"/resources/demo-135m/build.py"_qs));
+    ASSERT_GE(real.documents.size(), 5U);
+    for (const DemoDocument& document : real.documents) {
+        EXPECT_TRUE(QFileInfo::exists(document.picture)) << document.picture.toStdString();
+        EXPECT_FALSE(document.picture.contains(u".."_qs)); // as the small demo names it
+        for (const DemoQuestion& question : document.questions) {
+            EXPECT_EQ(question.question.size(), 3) << "a bare key";
+        }
+    }
+}
+
+TEST(DemoCatalogue, theRealModelIsThereOnceItsManifestIs) {
+    const ecokv::test::TemporaryFolder folder;
+    std::filesystem::create_directories(folder / "demo-135m");
+    EXPECT_FALSE(loadDemoCatalogue(shippedResources(), fromPath(folder / "")).real.built);
+    std::ofstream(folder / "demo-135m/ecokv-demo.json") << "{}";
+    EXPECT_TRUE(loadDemoCatalogue(shippedResources(), fromPath(folder / "")).real.built);
+}
+
+TEST(DemoCatalogue, theRealModelIsLookedForWhereTheScriptPutsIt) {
+    qputenv("XDG_DATA_HOME", "/somewhere/data");
+    QStandardPaths::setTestModeEnabled(false);
+    EXPECT_EQ(userDataFolder(), u"/somewhere/data/ecokv-lens"_qs);
+    QStandardPaths::setTestModeEnabled(true);
+    qunsetenv("XDG_DATA_HOME");
 }
 
 TEST(DemoCatalogue, withoutResourcesThereIsNothing) {

@@ -16,6 +16,7 @@
 #include "ui/pages/timeline_panel.h"
 #include "ui/pages/trace_page.h"
 
+#include <QDir>
 #include <QDockWidget>
 #include <QFileInfo>
 #include <QTabWidget>
@@ -48,6 +49,7 @@ MainWindow::MainWindow(Workbench* bench, QWidget* parent)
     connectRunPanel();
     connectRuns();
     connectPages();
+    connectDemo();
     restore();
 }
 
@@ -122,7 +124,6 @@ void MainWindow::connectRunPanel() {
     connect(m_run, &RunPanel::changed, m_bench, &Workbench::saveSoon);
     connect(m_bench, &Workbench::modelWanted, m_run, &RunPanel::openModel);
     connect(m_bench, &Workbench::pictureWanted, m_run, &RunPanel::addPicture);
-    connect(m_bench->files(), &FileJobs::catalogueLoaded, this, &MainWindow::showCatalogue);
     connect(m_bench->runs(), &RunController::modelDescribed, m_run->modelPicker(),
             &ModelPicker::showSummary);
     connect(m_bench->runs(), &RunController::modelFailed, m_run->modelPicker(),
@@ -206,7 +207,10 @@ void MainWindow::start(const QStringList& paths) {
     bool opensModel = false;
     for (const QString& path : paths) {
         opensTrace = opensTrace || guessPathKind(path) == PathKind::Trace;
-        opensModel = opensModel || guessPathKind(path) == PathKind::Model;
+        if (guessPathKind(path) == PathKind::Model) {
+            opensModel = true;
+            m_wantedModel = QDir::cleanPath(path);
+        }
         m_bench->openPath(path);
     }
     m_viewsOnly = opensTrace && !opensModel;
@@ -223,17 +227,6 @@ void MainWindow::reopenLastTrace() {
     if (QFileInfo::exists(trace)) {
         m_bench->files()->openTrace(trace);
     }
-}
-
-void MainWindow::showCatalogue(const DemoCatalogue& catalogue) {
-    m_run->setCatalogue(catalogue);
-    const bool untouched = m_run->modelPicker()->folder().isEmpty();
-    if (m_firstStart && untouched && !catalogue.documents.empty()) {
-        m_run->showDemo(0, 0);
-    }
-    m_firstStart = false;
-    m_viewsOnly = false;
-    m_run->runButton()->setFocus();
 }
 
 void MainWindow::describeModel(const QString& folder) {

@@ -71,11 +71,14 @@ private:
     void connectRunPanel();
     void connectRuns();
     void connectPages();
+    void connectDemo();
     void restore();
     void remember();
     void reopenLastTrace();
     void describeModel(const QString& folder);
     void showCatalogue(const DemoCatalogue& catalogue);
+    void buildRealDemo();
+    void showBuilt(const QString& folder);
     void showDocument();
     void showOpening();
     void showResult(const RunResultPtr& result);
@@ -94,6 +97,8 @@ private:
     QList<QDockWidget*> m_docks;
     WindowActions* m_actions;
     QTimer m_openingTimer; ///< shows that a trace is being opened if it takes long
+    DemoCatalogue m_catalogue;
+    QString m_wantedModel; ///< named on the command line
     bool m_firstStart = false;
     bool m_viewsOnly = false; ///< started on a trace: the engine waits for the first run
 };

@@ -47,6 +47,9 @@ void MainWindow::exportFigure(const FigurePtr& figure) {
 }
 
 void MainWindow::requestStop() {
+    if (!m_bench->runs()->isRunning()) {
+        m_bench->demoBuilder()->cancel(); // else the next Esc does
+    }
     m_bench->runs()->stop();
     m_bench->files()->cancelOpening();
 }

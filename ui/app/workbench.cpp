@@ -15,7 +15,8 @@ constexpr int kSaveAfterMs = 400;
 } // namespace
 
 Workbench::Workbench(const WorkbenchOptions& options, QObject* parent)
-    : QObject(parent), m_resources(options.resources), m_runFolder(options.runFolder),
+    : QObject(parent), m_resources(options.resources), m_dataFolder(options.dataFolder),
+      m_runFolder(options.runFolder),
       m_settings(options.settingsFile.isEmpty() ? WindowSettings()
                                                 : WindowSettings(options.settingsFile)),
       m_head(&m_state), m_survival(&m_state), m_runs(options.engine) {
@@ -26,6 +27,7 @@ Workbench::Workbench(const WorkbenchOptions& options, QObject* parent)
     connect(&m_state, &AppState::policyChanged, this, &Workbench::saveSoon);
     connect(&m_head, &HeadLoader::failed, this, &Workbench::failed);
     connect(&m_survival, &SurvivalLoader::failed, this, &Workbench::failed);
+    connect(&m_demoBuilder, &DemoBuilder::failed, this, &Workbench::failed);
     connectRuns();
     connectFiles();
 }
@@ -76,7 +78,11 @@ void Workbench::start() {
     const HeadSelection selection = m_settings.selection();
     m_state.selectPolicy(selection.policyId);
     m_state.selectHead(selection.layer, selection.kvHead);
-    m_files.loadCatalogue(m_resources);
+    loadCatalogue();
+}
+
+void Workbench::loadCatalogue() {
+    m_files.loadCatalogue(m_resources, m_dataFolder);
 }
 
 void Workbench::openPath(const QString& path) {

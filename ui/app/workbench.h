@@ -4,6 +4,7 @@
 // file is opened, a run is started or ends. GUI thread.
 
 #include "ui/app/window_settings.h"
+#include "ui/workers/demo_builder.h"
 #include "ui/workers/file_jobs.h"
 #include "ui/workers/head_loader.h"
 #include "ui/workers/run_controller.h"
@@ -15,9 +16,10 @@ namespace ecokv::ui {
 
 struct WorkbenchOptions {
     EngineFactory engine;
-    QString resources;    ///< folder with demo-model and demo-documents, "" = none
-    QString runFolder;    ///< traces of runs go here
-    QString settingsFile; ///< "" = the user's own
+    QString resources;                     ///< folder with demo-model and demo-documents, "" = none
+    QString runFolder;                     ///< traces of runs go here
+    QString settingsFile;                  ///< "" = the user's own
+    QString dataFolder = userDataFolder(); ///< built models go here
 };
 
 class Workbench : public QObject {
@@ -31,8 +33,10 @@ public:
     SurvivalLoader* survival() { return &m_survival; }
     FileJobs* files() { return &m_files; }
     RunController* runs() { return &m_runs; }
+    DemoBuilder* demoBuilder() { return &m_demoBuilder; }
     WindowSettings* settings() { return &m_settings; }
 
+    void loadCatalogue();
     /// Reads the demo catalogue and restores the selection. Call once, after the first paint.
     void start();
     void openPath(const QString& path); ///< a trace, a model folder or a picture
@@ -57,6 +61,7 @@ private:
     void save();
 
     QString m_resources;
+    QString m_dataFolder;
     QString m_runFolder;
     QString m_lastTrace;
     WindowSettings m_settings;
@@ -65,6 +70,7 @@ private:
     SurvivalLoader m_survival;
     FileJobs m_files;
     RunController m_runs;
+    DemoBuilder m_demoBuilder;
     QTimer m_saveTimer;
 };
 

@@ -6,6 +6,7 @@
 #include "ui/pages/model_picker.h"
 #include "ui/pages/picture_strip.h"
 #include "ui/pages/policy_form.h"
+#include "ui/pages/real_demo_offer.h"
 
 #include <QHBoxLayout>
 #include <QLabel>
@@ -31,11 +32,11 @@ QLabel* sectionLabel(const QString& text) {
 } // namespace
 
 RunPanel::RunPanel(QWidget* parent)
-    : QWidget(parent), m_model(new ModelPicker), m_pictures(new PictureStrip),
-      m_prompt(new QPlainTextEdit), m_demoButton(new QToolButton), m_demoMenu(new QMenu(this)),
-      m_demoNote(new QLabel), m_policy(new PolicyForm), m_generation(new GenerationForm),
-      m_run(new QPushButton(tr("Run"))), m_stop(new QPushButton(tr("Stop"))),
-      m_obstacle(new QLabel) {
+    : QWidget(parent), m_model(new ModelPicker), m_offer(new RealDemoOffer),
+      m_pictures(new PictureStrip), m_prompt(new QPlainTextEdit), m_demoButton(new QToolButton),
+      m_demoMenu(new QMenu(this)), m_demoNote(new QLabel), m_policy(new PolicyForm),
+      m_generation(new GenerationForm), m_run(new QPushButton(tr("Run"))),
+      m_stop(new QPushButton(tr("Stop"))), m_obstacle(new QLabel) {
     auto* scroll = new QScrollArea;
     scroll->setWidget(makeForm());
     scroll->setWidgetResizable(true);
@@ -60,6 +61,7 @@ QWidget* RunPanel::makeForm() {
     layout->setSpacing(6);
     layout->addWidget(sectionLabel(tr("Model")));
     layout->addWidget(m_model);
+    layout->addWidget(m_offer);
     layout->addSpacing(6);
     layout->addWidget(makePrompt());
     layout->addSpacing(6);
@@ -126,6 +128,7 @@ void RunPanel::connectChanges() {
     connect(m_stop, &QPushButton::clicked, this, &RunPanel::stopRequested);
     connect(m_model, &ModelPicker::folderChosen, this, &RunPanel::modelChosen);
     connect(m_model, &ModelPicker::folderChosen, this, &RunPanel::changed);
+    connect(m_demoMenu, &QMenu::aboutToShow, this, &RunPanel::fillDemoMenu);
     connect(m_pictures, &PictureStrip::failed, this, &RunPanel::failed);
     connect(m_pictures, &PictureStrip::changed, this, &RunPanel::changed);
     connect(m_prompt, &QPlainTextEdit::textChanged, this, &RunPanel::changed);
@@ -162,27 +165,47 @@ void RunPanel::setConfig(const session::RunConfig& config) {
 
 void RunPanel::setCatalogue(const DemoCatalogue& catalogue) {
     m_catalogue = catalogue;
-    m_demoMenu->clear();
-    for (std::size_t d = 0; d < catalogue.documents.size(); ++d) {
-        const DemoDocument& document = catalogue.documents[d];
-        QMenu* menu = m_demoMenu->addMenu(document.note);
-        for (std::size_t q = 0; q < document.questions.size(); ++q) {
-            const DemoQuestion& question = document.questions[q];
-            QAction* action =
-                menu->addAction(tr("%1   (answer: %2)").arg(question.question, question.answer));
-            connect(action, &QAction::triggered, this, [this, d, q] { showDemo(d, q); });
-        }
-    }
-    m_demoButton->setEnabled(!catalogue.documents.empty());
+    m_offer->setDemo(catalogue.real);
     updateState();
 }
 
+bool RunPanel::showsRealModel() const {
+    return !m_catalogue.real.folder.isEmpty() && m_model->folder() == m_catalogue.real.folder;
+}
+
+const std::vector<DemoDocument>& RunPanel::demoDocuments() const {
+    return showsRealModel() ? m_catalogue.real.documents : m_catalogue.documents;
+}
+
+void RunPanel::fillDemoMenu() {
+    m_demoMenu->clear();
+    const bool real = showsRealModel();
+    const std::vector<DemoDocument>& documents = demoDocuments();
+    for (std::size_t d = 0; d < documents.size(); ++d) {
+        QMenu* menu = m_demoMenu->addMenu(documents[d].note);
+        for (std::size_t q = 0; q < documents[d].questions.size(); ++q) {
+            const DemoQuestion& question = documents[d].questions[q];
+            QAction* action =
+                menu->addAction(tr("%1   (answer: %2)").arg(question.question, question.answer));
+            connect(action, &QAction::triggered, this,
+                    [this, real, d, q] { real ? showRealDemo(d, q) : showDemo(d, q); });
+        }
+    }
+}
+
 void RunPanel::showDemo(std::size_t document, std::size_t question) {
-    const DemoDocument& demo = m_catalogue.documents.at(document);
-    m_pictures->setPaths({demo.picture});
-    m_prompt->setPlainText(demo.questions.at(question).question);
-    if (m_model->folder() != m_catalogue.model) {
-        openModel(m_catalogue.model);
+    ask(m_catalogue.model, m_catalogue.documents.at(document), question);
+}
+
+void RunPanel::showRealDemo(std::size_t document, std::size_t question) {
+    ask(m_catalogue.real.folder, m_catalogue.real.documents.at(document), question);
+}
+
+void RunPanel::ask(const QString& model, const DemoDocument& document, std::size_t question) {
+    m_pictures->setPaths({document.picture});
+    m_prompt->setPlainText(document.questions.at(question).question);
+    if (m_model->folder() != model) {
+        openModel(model);
     }
     Q_EMIT changed();
 }
@@ -215,7 +238,7 @@ const DemoQuestion* RunPanel::currentDemo() const {
         return nullptr;
     }
     const QString prompt = m_prompt->toPlainText().trimmed();
-    for (const DemoDocument& document : m_catalogue.documents) {
+    for (const DemoDocument& document : demoDocuments()) {
         for (const DemoQuestion& question : document.questions) {
             if (document.picture == pictures.front() && question.question == prompt) {
                 return &question;
@@ -264,6 +287,8 @@ void RunPanel::updateState() {
     }
     m_stop->setEnabled(m_running);
     m_model->setEnabled(!m_running);
+    m_demoButton->setEnabled(!demoDocuments().empty());
+    m_offer->setOffered(m_model->folder().isEmpty() || m_model->folder() == m_catalogue.model);
     const QString answer = expectedAnswer();
     m_demoNote->setText(answer.isEmpty() ? QString() : tr("Right answer: %1").arg(answer));
     m_demoNote->setVisible(!answer.isEmpty());

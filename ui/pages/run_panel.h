@@ -22,6 +22,7 @@ class GenerationForm;
 class ModelPicker;
 class PictureStrip;
 class PolicyForm;
+class RealDemoOffer;
 
 class RunPanel : public QWidget {
     Q_OBJECT
@@ -35,7 +36,8 @@ public:
     QString expectedAnswer() const;
 
     void setCatalogue(const DemoCatalogue& catalogue);
-    void showDemo(std::size_t document, std::size_t question);
+    void showDemo(std::size_t document, std::size_t question); ///< of the small demo model
+    void showRealDemo(std::size_t document, std::size_t question);
     void openModel(const QString& folder); ///< and tells modelChosen
     void addPicture(const QString& path);
     void chooseModel();
@@ -43,6 +45,7 @@ public:
     void focusPrompt();
 
     ModelPicker* modelPicker() const { return m_model; }
+    RealDemoOffer* realDemoOffer() const { return m_offer; }
     QPushButton* runButton() const { return m_run; }
     QPushButton* stopButton() const { return m_stop; }
     void setRunning(bool running);
@@ -62,9 +65,14 @@ private:
     QWidget* makeButtons();
     void connectChanges();
     void updateState();
+    void fillDemoMenu();
+    void ask(const QString& model, const DemoDocument& document, std::size_t question);
+    bool showsRealModel() const;
+    const std::vector<DemoDocument>& demoDocuments() const; ///< for the chosen model
     const DemoQuestion* currentDemo() const;
 
     ModelPicker* m_model;
+    RealDemoOffer* m_offer;
     PictureStrip* m_pictures;
     QPlainTextEdit* m_prompt;
     QToolButton* m_demoButton;

@@ -54,10 +54,12 @@ void FileJobs::exportFigure(const FigurePtr& figure, const QString& path,
         [this](const QString& to) { Q_EMIT written(to); });
 }
 
-void FileJobs::loadCatalogue(const QString& resources) {
+void FileJobs::loadCatalogue(const QString& resources, const QString& dataFolder) {
     m_catalogue.submit(
         tr("Reading the demo documents"),
-        [resources](const CancellationToken&) { return loadDemoCatalogue(resources); },
+        [resources, dataFolder](const CancellationToken&) {
+            return loadDemoCatalogue(resources, dataFolder);
+        },
         [this](const DemoCatalogue& catalogue) { Q_EMIT catalogueLoaded(catalogue); });
 }
 

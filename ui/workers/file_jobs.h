@@ -21,7 +21,7 @@ public:
     QString openingPath() const { return m_openingPath; }
     void saveTrace(const DocumentPtr& document, const QString& path);
     void exportFigure(const FigurePtr& figure, const QString& path, const ExportOptions& options);
-    void loadCatalogue(const QString& resources);
+    void loadCatalogue(const QString& resources, const QString& dataFolder = userDataFolder());
 
 Q_SIGNALS:
     void traceOpened(const ecokv::ui::DocumentPtr& document);
