@@ -2,6 +2,7 @@
 #include "model/json_file.h"
 
 #include "base/error.h"
+#include "model/weights/foreign_files.h"
 
 #include <fstream>
 
@@ -82,6 +83,9 @@ Json parseJson(std::string_view text, const std::string& origin) {
     try {
         return Json::parse(text.begin(), text.end());
     } catch (const Json::parse_error& error) {
+        if (const auto foreign = foreignContent(text)) {
+            throwBadInput(fmt::format("{} is {}.", origin, foreign->what), foreign->advice);
+        }
         const TextPosition at = positionOf(text, error.byte);
         throwBadInput(fmt::format("{} is not valid JSON at line {}, column {}: {}.", origin,
                                   at.line, at.column, reasonOf(error)),

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 namespace ecokv::model {
 
@@ -42,6 +43,32 @@ std::string listProblem(const char* what, const std::vector<std::string>& names)
 
 bool isAligned(const void* data, std::size_t bytes) {
     return reinterpret_cast<std::uintptr_t>(data) % bytes == 0;
+}
+
+/// The floating-point types of the file format that convert exactly to float32 (F64: rounded).
+std::optional<c10::ScalarType> weightDType(const std::string& name) {
+    static const std::map<std::string, c10::ScalarType, std::less<>> kTypes{
+        {"F64", c10::ScalarType::Double},
+        {"F32", c10::ScalarType::Float},
+        {"F16", c10::ScalarType::Half},
+        {"BF16", c10::ScalarType::BFloat16},
+        {"F8_E4M3", c10::ScalarType::Float8_e4m3fn},
+        {"F8_E5M2", c10::ScalarType::Float8_e5m2},
+    };
+    const auto found = kTypes.find(name);
+    return found == kTypes.end() ? std::nullopt : std::optional(found->second);
+}
+
+/// The stored bytes as a tensor: a view of the file where its data is aligned.
+at::Tensor blobOf(const StoredTensor& stored, c10::ScalarType dtype) {
+    const auto options = at::TensorOptions(dtype);
+    if (isAligned(stored.bytes.data(), c10::elementSize(dtype))) {
+        return at::from_blob(const_cast<std::byte*>(stored.bytes.data()), stored.shape, options);
+    }
+    // A header of odd length puts the data off its natural alignment, which kernels rely on.
+    at::Tensor copy = at::empty(stored.shape, options);
+    std::memcpy(copy.data_ptr(), stored.bytes.data(), stored.bytes.size());
+    return copy;
 }
 
 } // namespace
@@ -85,17 +112,13 @@ at::Tensor WeightLoader::take(const std::string& name, at::IntArrayRef shape) {
 }
 
 at::Tensor WeightLoader::load(const StoredTensor& stored) {
-    const TensorView view = stored.view();
-    const c10::ScalarType dtype = toTorch(m_target.dtype);
-    at::Tensor result;
-    if (isAligned(view.data, dtypeSize(view.dtype))) {
-        result = tensorOf(view).to(toTorch(m_target.device), dtype);
-    } else {
-        // A header of odd length puts the data off its natural alignment, which kernels rely on.
-        at::Tensor copy = at::empty(stored.shape, at::TensorOptions(toTorch(view.dtype)));
-        std::memcpy(copy.data_ptr(), stored.bytes.data(), stored.bytes.size());
-        result = copy.to(toTorch(m_target.device), dtype);
+    const auto dtype = weightDType(stored.dtypeName);
+    if (!dtype) {
+        m_unreadable.push_back(fmt::format("{} is {}", stored.name, stored.describe()));
+        return {};
     }
+    at::Tensor result =
+        blobOf(stored, *dtype).to(toTorch(m_target.device), toTorch(m_target.dtype));
     m_bytesDone += static_cast<std::int64_t>(stored.bytes.size());
     if (m_target.progress) {
         m_target.progress({"Loading weights", m_bytesDone, m_bytesTotal, "bytes"});
@@ -134,9 +157,11 @@ void WeightLoader::finish(const std::string& folder) const {
             unused.push_back(stored->name);
         }
     }
-    const std::string problems =
-        listProblem("Missing", m_missing) + listProblem("Of another shape", m_misshaped) +
-        listProblem("Stored twice", m_doubled) + listProblem("Described by nothing", unused);
+    const std::string problems = listProblem("Missing", m_missing) +
+                                 listProblem("Of another shape", m_misshaped) +
+                                 listProblem("Stored twice", m_doubled) +
+                                 listProblem("Of a dtype that is not supported", m_unreadable) +
+                                 listProblem("Described by nothing", unused);
     if (!problems.empty()) {
         throwBadInput(
             fmt::format("The weights in {} do not fit its config.json.{}", folder, problems),

@@ -3,6 +3,7 @@
 // Hands out the weights of a checkpoint as tensors of one dtype on one device, under the names of
 // the newest exports. Collects everything that does not fit, so that finish() can name it at once.
 // Tensors that need no conversion are views of the mapped file: the checkpoint must outlive them.
+// F64, F32, F16, BF16 and the 8-bit floats are converted; integers are no weights.
 
 #include "base/cancellation.h"
 #include "base/progress.h"
@@ -41,8 +42,8 @@ public:
     /// Tensors that begin with `prefix` are known and rightly left alone.
     void ignore(const std::string& prefix);
 
-    /// Throws Error{BadInput} listing every tensor that is missing, mis-shaped, stored twice or
-    /// described by nothing in config.json.
+    /// Throws Error{BadInput} listing every tensor that is missing, mis-shaped, stored twice, of a
+    /// dtype that is not converted (field case F093) or described by nothing in config.json.
     void finish(const std::string& folder) const;
 
 private:
@@ -52,7 +53,7 @@ private:
     WeightTarget m_target;
     std::map<std::string, const StoredTensor*> m_byName; ///< canonical name
     std::set<std::string> m_used;
-    std::vector<std::string> m_missing, m_misshaped, m_doubled;
+    std::vector<std::string> m_missing, m_misshaped, m_doubled, m_unreadable;
     std::int64_t m_bytesDone = 0, m_bytesTotal = 0;
 };
 

@@ -101,6 +101,9 @@ TEST(ModelConfig, otherModelsAreRefusedByNameWithWhatIsSupported) {
         sentence(R"({"model_type":"llava","vision_config":{"model_type":"siglip_vision_model"}})"),
         "siglip_vision_model");
     EXPECT_SAYS(sentence("{\n  \"model_type\": llava\n}"), "line 2, column 17");
+    EXPECT_SAYS(sentence(R"({"model_type":"llama","architectures":["LlamaForCausalLM"],)"
+                         R"("quantization_config":{"quant_method":"fp8"}})"),
+                "quantised (\"fp8\")"); // F093: packed bytes are not read as plain ones
     EXPECT_SAYS(refused("", R"("vision_feature_layer":[-2,-1],)"), "[-2,-1]");
     EXPECT_SAYS(refused("", R"("vision_feature_layer":-30,)"), "-30");
     EXPECT_SAYS(refused("", R"("vision_feature_select_strategy":"cls",)"), "\"cls\"");

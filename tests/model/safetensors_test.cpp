@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "model/json_file.h"
 #include "model/weights/checkpoint.h"
+#include "model/weights/foreign_files.h"
 #include "model/weights/safetensors.h"
 
 #include "refusal.h"
@@ -108,6 +110,7 @@ TEST(SafetensorsFile, recognisesWhatIsOftenSavedUnderItsName) { // F075
     EXPECT_SAYS(refusalOf("\n<!DOCTYPE html><html></html>"), "web page");
     EXPECT_SAYS(refusalOf("<HTML><body>login</body></HTML>"), "web page");
     EXPECT_SAYS(refusalOf(std::string("PK\x03\x04") + "archive/data.pkl"), "pickle");
+    EXPECT_SAYS(refusalOf(std::string("GGUF\x03\0\0\0", 8)), "a GGUF file under a wrong name");
 }
 
 TEST(SafetensorsFile, refusesTruncatedAndTrailingBytes) { // F076
@@ -172,11 +175,13 @@ TEST(Checkpoint, refusesAStaleIndex) { // F083
     folder.write("s1", oneTensor("a", 1));
     folder.write("s2", oneTensor("a", 2));
     folder.write(kIndex, indexOf({{"a", "s1"}, {"b", "s2"}}));
-    EXPECT_SAYS(refusal([&] { Checkpoint::open(folder.path()); }), "stored twice");
+    EXPECT_SAYS(refusal([&] { Checkpoint::open(folder.path()); }),
+                "a lies in s2, but the index says s1; b is not in s2");
     folder.write("s2", oneTensor("c", 2));
-    EXPECT_SAYS(refusal([&] { Checkpoint::open(folder.path()); }), "does not name it");
+    EXPECT_SAYS(refusal([&] { Checkpoint::open(folder.path()); }),
+                "(2): c lies in s2, but the index does not name it; b is not in s2");
     folder.write(kIndex, indexOf({{"a", "s1"}, {"b", "s1"}}));
-    EXPECT_SAYS(refusal([&] { Checkpoint::open(folder.path()); }), "\"b\" lies in s1");
+    EXPECT_SAYS(refusal([&] { Checkpoint::open(folder.path()); }), "b is not in s1");
 }
 
 TEST(Checkpoint, takesShardNamesFromTheIndexOnly) { // F084
@@ -200,13 +205,57 @@ TEST(Checkpoint, neverLeavesItsFolder) { // F085
     }
 }
 
-TEST(Checkpoint, refusesPicklesWithAdvice) {
+TEST(Checkpoint, refusesOtherFormatsWithAdvice) {
+    const auto said = [](const char* file, const char* content) {
+        const TemporaryFolder folder;
+        folder.write(file, content);
+        return refusal([&] { Checkpoint::open(folder.path()); });
+    };
+    const TemporaryFolder empty;
+    EXPECT_SAYS(refusal([&] { Checkpoint::open(empty.path()); }), "holds no weights");
+    EXPECT_SAYS(said("pytorch_model.bin", "PK"), "as a pickle, which can run code");
+    EXPECT_SAYS(said("pytorch_model.bin", "PK"), "(pytorch_model.bin)");
+    EXPECT_SAYS(said("pytorch_model.bin", "PK"), "save_pretrained");
+    EXPECT_SAYS(said("consolidated.00.PTH", ""), "pickle");
+    EXPECT_SAYS(said("model-q4_k.gguf", "GGUF"), "GGUF format, which is not read");
+    EXPECT_SAYS(said("model-q4_k.gguf", "GGUF"), "gguf_file=");
+}
+
+TEST(Checkpoint, asksForTheIndexThatShardsNeed) { // F084: names are not guessed
     const TemporaryFolder folder;
-    EXPECT_SAYS(refusal([&] { Checkpoint::open(folder.path()); }), "holds no weights");
-    folder.write("pytorch_model.bin", "PK");
+    folder.write("model-00001-of-00002.safetensors", oneTensor("a", 1));
+    folder.write("model-00002-of-00002.safetensors", oneTensor("b", 1));
     const std::string said = refusal([&] { Checkpoint::open(folder.path()); });
-    EXPECT_SAYS(said, "pytorch_model.bin");
-    EXPECT_SAYS(said, "safe_serialization");
+    EXPECT_SAYS(said, "model-00001-of-00002.safetensors, model-00002-of-00002.safetensors");
+    EXPECT_SAYS(said, "Download model.safetensors.index.json");
+}
+
+TEST(ForeignFiles, aFolderIsAskedFor) {
+    const auto said = [](const char* file, const char* content, bool ofFile) {
+        const TemporaryFolder folder;
+        const auto path = folder.write(file, content);
+        return refusal([&] { requireModelFolder(ofFile ? path : folder.path()); });
+    };
+    EXPECT_SAYS(said("a.gguf", "GGUF", true), "GGUF format");
+    EXPECT_SAYS(said("a.gguf", "GGUF", false), "has no config.json, and a.gguf holds");
+    EXPECT_SAYS(said("a.ckpt", "PK", true), "pickle");
+    EXPECT_SAYS(said("model.safetensors", "", true), "is a file, not a folder");
+    EXPECT_SAYS(said("notes.txt", "", false), "has no config.json.");
+    EXPECT_SAYS(refusal([] { requireModelFolder("/nonexistent/model"); }), "is not a folder");
+    const TemporaryFolder model;
+    model.write("config.json", "{}");
+    requireModelFolder(model.path());
+}
+
+TEST(ForeignFiles, jsonFilesThatAreNoneAreNamed) { // F075
+    const auto said = [](const std::string& text) {
+        return refusal([&] { parseJson(text, "config.json"); });
+    };
+    const std::string pointer = said("version https://git-lfs.github.com/spec/v1\noid sha256:0\n");
+    EXPECT_SAYS(pointer, "config.json is a Git LFS pointer");
+    EXPECT_SAYS(pointer, "git lfs pull");
+    EXPECT_SAYS(said("<!DOCTYPE html><html>"), "config.json is a web page");
+    EXPECT_SAYS(said("{\"a\": }"), "line 1, column 7");
 }
 
 TEST(Checkpoint, namesSimilarTensorsWhenOneIsMissing) {

@@ -3,6 +3,7 @@
 #include "model/config_values.h"
 #include "model/families/family.h"
 #include "model/vision/vision_encoder.h"
+#include "model/weights/foreign_files.h"
 
 #include <fmt/format.h>
 
@@ -64,6 +65,18 @@ const Entry& entryOf(const JsonObject& config) {
                   fmt::format("Supported are {}.", supportedArchitectures()));
 }
 
+/// Packed weights come with scales and layouts that are not applied here.
+void refuseQuantized(const JsonObject& config) {
+    const auto quantization = config.findObject("quantization_config");
+    if (quantization) {
+        throwBadInput(fmt::format("{} says that the weights are quantised (\"{}\"), which is not "
+                                  "supported.",
+                                  config.origin(), quantization->string("quant_method", "unknown")),
+                      "Get the model in bfloat16, float16 or float32; `dequantize()` of "
+                      "transformers makes one of many quantised models.");
+    }
+}
+
 } // namespace
 
 std::unique_ptr<PictureProcessor> Family::openProcessor(const std::filesystem::path& /*folder*/,
@@ -96,6 +109,7 @@ std::unique_ptr<Family> parseFamily(const std::string& json, const std::string& 
     const Json root = parseJson(json, origin);
     const JsonObject config(root, origin);
     const Entry& entry = entryOf(config);
+    refuseQuantized(config);
     ConfigFile file{config, {}};
     file.shared.architecture = entry.architecture;
     file.shared.path = origin;
@@ -109,15 +123,8 @@ std::unique_ptr<Family> parseFamily(const std::string& json, const std::string& 
 }
 
 std::unique_ptr<Family> openFamily(const std::filesystem::path& folder) {
-    if (!std::filesystem::is_directory(folder)) {
-        throwBadInput(fmt::format("{} is not a folder.", folder.string()),
-                      "Give the folder that holds config.json and the weights.");
-    }
+    requireModelFolder(folder);
     const auto path = folder / "config.json";
-    if (!std::filesystem::exists(path)) {
-        throwBadInput(fmt::format("{} has no config.json.", folder.string()),
-                      "Give the folder of a Hugging Face model.");
-    }
     return parseFamily(readTextFile(path), path.string());
 }
 

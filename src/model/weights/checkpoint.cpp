@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "model/json_file.h"
 #include "model/sha256.h"
+#include "model/weights/foreign_files.h"
 
 #include <algorithm>
 #include <map>
@@ -67,62 +68,60 @@ void requireShards(const fs::path& folder, const std::set<std::string>& names) {
     }
 }
 
-[[noreturn]] void throwNoWeights(const fs::path& folder) {
-    std::error_code ignored;
-    for (const auto& entry : fs::directory_iterator(folder, ignored)) {
-        const auto extension = entry.path().extension();
-        if (extension == ".bin" || extension == ".pt" || extension == ".pth") {
-            throwBadInput(
-                fmt::format("{} holds its weights as a pickle ({}); pickles can run code and are "
-                            "never opened.",
-                            folder.string(), entry.path().filename().string()),
-                "Get the safetensors version of the model, or convert it with "
-                "`model.save_pretrained(folder, safe_serialization=True)`.");
+/// What an index and its shards say differently, all of it.
+class IndexCheck {
+public:
+    explicit IndexCheck(const std::map<std::string, std::string>& shardOf) : m_shardOf(shardOf) {}
+
+    void see(const SafetensorsFile& file) {
+        const std::string shard = file.path().filename().string();
+        for (const StoredTensor& tensor : file.tensors()) {
+            m_stored.insert(tensor.name);
+            const auto entry = m_shardOf.find(tensor.name);
+            if (entry == m_shardOf.end()) {
+                m_problems.push_back(fmt::format("{} lies in {}, but the index does not name it",
+                                                 tensor.name, shard));
+            } else if (entry->second != shard) {
+                m_problems.push_back(fmt::format("{} lies in {}, but the index says {}",
+                                                 tensor.name, shard, entry->second));
+            }
         }
     }
-    throwBadInput(fmt::format("{} holds no weights: neither {} nor {} is there.", folder.string(),
-                              kSingleFile, kIndexFile),
-                  "Give the folder of a Hugging Face model with safetensors weights.");
-}
+
+    void finish(const fs::path& index) {
+        for (const auto& [tensor, shard] : m_shardOf) {
+            if (!m_stored.contains(tensor)) {
+                m_problems.push_back(
+                    fmt::format("{} is not in {}, where the index says it is", tensor, shard));
+            }
+        }
+        if (m_problems.empty()) {
+            return;
+        }
+        const std::size_t shown = std::min<std::size_t>(m_problems.size(), 20);
+        throwBadInput(
+            fmt::format("{} does not fit the weights ({}): {}{}.", index.string(),
+                        m_problems.size(),
+                        fmt::join(m_problems.begin(),
+                                  m_problems.begin() + static_cast<std::ptrdiff_t>(shown), "; "),
+                        shown < m_problems.size() ? "; ..." : ""),
+            "The index is stale or a tensor is stored twice; download index and weights together.");
+    }
+
+private:
+    const std::map<std::string, std::string>& m_shardOf;
+    std::set<std::string> m_stored;
+    std::vector<std::string> m_problems;
+};
 
 /// What the index says and what the shards hold must be the same (field case F083).
 void compareWithIndex(const std::map<std::string, std::string>& shardOf,
                       const std::vector<SafetensorsFile>& files, const fs::path& index) {
-    std::size_t seen = 0;
+    IndexCheck check(shardOf);
     for (const SafetensorsFile& file : files) {
-        const std::string shard = file.path().filename().string();
-        for (const StoredTensor& tensor : file.tensors()) {
-            const auto entry = shardOf.find(tensor.name);
-            if (entry == shardOf.end()) {
-                throwBadInput(fmt::format("Tensor \"{}\" lies in {}, but {} does not name it.",
-                                          tensor.name, shard, index.string()),
-                              "The index is stale; download index and weights together.");
-            }
-            if (entry->second != shard) {
-                throwBadInput(fmt::format("Tensor \"{}\" lies in {}, but {} says {}.", tensor.name,
-                                          shard, index.string(), entry->second),
-                              "The index is stale or the tensor is stored twice; download index "
-                              "and weights together.");
-            }
-            ++seen;
-        }
+        check.see(file);
     }
-    if (seen == shardOf.size()) {
-        return;
-    }
-    std::set<std::string> stored;
-    for (const SafetensorsFile& file : files) {
-        for (const StoredTensor& tensor : file.tensors()) {
-            stored.insert(tensor.name);
-        }
-    }
-    for (const auto& [tensor, shard] : shardOf) {
-        if (!stored.contains(tensor)) {
-            throwBadInput(fmt::format("{} says that tensor \"{}\" lies in {}, but it is not there.",
-                                      index.string(), tensor, shard),
-                          "The index is stale; download index and weights together.");
-        }
-    }
+    check.finish(index);
 }
 
 /// Names that end in the same two components, to help with moved prefixes.
@@ -218,6 +217,22 @@ std::int64_t Checkpoint::parameters() const {
         count += !dtype || isFloating(*dtype) ? tensor->numel() : 0;
     }
     return count;
+}
+
+std::map<std::string, std::int64_t> Checkpoint::bytesByDType() const {
+    std::map<std::string, std::int64_t> bytes;
+    for (const auto& [name, tensor] : m_byName) {
+        bytes[tensor->dtypeName] += static_cast<std::int64_t>(tensor->bytes.size());
+    }
+    return bytes;
+}
+
+std::vector<std::filesystem::path> Checkpoint::files() const {
+    std::vector<std::filesystem::path> paths;
+    for (const SafetensorsFile& file : m_files) {
+        paths.push_back(file.path());
+    }
+    return paths;
 }
 
 std::int64_t Checkpoint::fileBytes() const {

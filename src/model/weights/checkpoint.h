@@ -6,6 +6,7 @@
 #include "model/weights/safetensors.h"
 
 #include <filesystem>
+#include <map>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -27,7 +28,10 @@ public:
     std::string headerSha256() const; ///< of all headers, shards in order of their names
     std::int64_t parameters() const;  ///< elements of floating-point tensors
     std::int64_t fileBytes() const;   ///< on disk, headers included
-    DType storedDType() const;        ///< the one most parameters are stored in
+    std::vector<std::filesystem::path> files() const;
+    /// "BF16" -> bytes, of all tensors
+    std::map<std::string, std::int64_t> bytesByDType() const;
+    DType storedDType() const; ///< the one most parameters are stored in
 
 private:
     std::vector<SafetensorsFile> m_files;

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "model/json_file.h"
+#include "model/weights/foreign_files.h"
 
 #include <algorithm>
 #include <array>
@@ -59,30 +60,10 @@ std::string_view asText(std::span<const std::byte> bytes) {
 
 /// Files that are often saved under this name by mistake (field case F075).
 void refuseImpostors(std::string_view text, const std::string& path) {
-    const auto isSpace = [](char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; };
-    std::string_view head = text.substr(0, 512);
-    while (!head.empty() && isSpace(head.front())) {
-        head.remove_prefix(1);
-    }
-    if (head.starts_with("version https://git-lfs.github.com/")) {
+    if (const auto foreign = foreignContent(text)) {
         throwBadInput(
-            fmt::format("{} is a Git LFS pointer of {} bytes, not the weights.", path, text.size()),
-            "Run `git lfs pull` in the model folder, or download the file itself.");
-    }
-    std::string lower(head.substr(0, 16));
-    std::ranges::transform(lower, lower.begin(), [](char c) {
-        return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    });
-    if (lower.starts_with("<!doctype") || lower.starts_with("<html") ||
-        lower.starts_with("<?xml")) {
-        throwBadInput(fmt::format("{} is a web page, not the weights.", path),
-                      "Download the file again; a login or an error page was saved instead.");
-    }
-    if (head.starts_with("PK\x03\x04") || head.starts_with("\x80\x02")) {
-        throwBadInput(fmt::format("{} is a pickle under a wrong name; pickles can run code and "
-                                  "are never opened.",
-                                  path),
-                      "Convert it to safetensors.");
+            fmt::format("{} ({} bytes) is {}, not the weights.", path, text.size(), foreign->what),
+            foreign->advice);
     }
 }
 
@@ -234,7 +215,7 @@ TensorView StoredTensor::view() const {
     if (!ours) {
         throwBadInput(fmt::format("{}: tensor \"{}\" is stored as {}, which is not supported.",
                                   file, name, dtypeName),
-                      "Supported are F32, BF16, F16 (weights) and I64, I32, U8.");
+                      "Values can be looked at in F32, BF16, F16, I64, I32 and U8.");
     }
     if (shape.size() > TensorView::kMaxRank) {
         throwBadInput(fmt::format("{}: tensor \"{}\" has {} dimensions; at most {} are supported.",
