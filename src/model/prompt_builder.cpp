@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "model/image/image_decoder.h"
+#include "model/text/token_spans.h"
 
 #include <algorithm>
 
@@ -161,8 +162,8 @@ std::string PromptBuilder::promptText(const PromptRequest& request, Prompt& prom
     return text.substr(0, begin);
 }
 
-/// By the bytes of the tokens: where they do not add up to the text (a tokenizer that rewrites it),
-/// only special tokens are marked.
+/// By where the tokens stand in the text; of those that a tokenizer rewrote, only special ones are
+/// marked.
 void PromptBuilder::markTemplate(const PromptRequest& request, const Expansion& expansion,
                                  Prompt& prompt) const {
     const auto frame = request.applyTemplate ? findFrame(request) : std::nullopt;
@@ -174,20 +175,13 @@ void PromptBuilder::markTemplate(const PromptRequest& request, const Expansion& 
             tail -= expand(frame->after, expansion.pictures, first).size();
         }
     }
-    std::size_t begin = 0;
+    const auto spans = tokenSpans(m_tokenizer, prompt.tokenIds, expansion.text);
     for (std::size_t token = 0; token < prompt.tokenIds.size(); ++token) {
-        const TokenId id = prompt.tokenIds[token];
-        const std::size_t end = begin + m_tokenizer.tokenBytes(id).size();
-        const bool outside = frame && (end <= words || begin >= tail);
+        const auto& span = spans[token];
+        const bool outside = frame && span && (span->end <= words || span->begin >= tail);
         const bool written = outside || prompt.tokenKind[token] == TokenKind::Special;
         const bool image = prompt.tokenKind[token] == TokenKind::Image;
         prompt.fromTemplate.push_back(!image && written ? 1 : 0);
-        begin = end;
-    }
-    if (begin != expansion.text.size()) {
-        std::ranges::transform(
-            prompt.tokenKind, prompt.fromTemplate.begin(),
-            [](TokenKind kind) -> std::uint8_t { return kind == TokenKind::Special ? 1 : 0; });
     }
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Runs single parts of the model code for the Python oracles: one command, JSON on stdout.
 //
-//   ecokv_model_probe tokenize TOKENIZER_JSON < [{"text": ..., "special": bool}, ...]
+//   ecokv_model_probe tokenize TOKENIZER_JSON < [{"text": ..., "special": bool}, {"ids": ...}, ...]
+//   ecokv_model_probe time TOKENIZER_JSON TEXT_FILE
 //   ecokv_model_probe template < [{"source": ..., "variables": {...}}, ...]
 //   ecokv_model_probe chat FOLDER < [{"role": ..., "text": ..., "images": n}, ...]
 //   ecokv_model_probe render FOLDER < [{variable: value}, ...]
@@ -20,15 +21,20 @@
 #include "model/prompt_builder.h"
 #include "model/sha256.h"
 #include "model/text/chat_template.h"
+#include "model/text/stream_decoder.h"
 #include "model/text/tokenizer.h"
 #include "model/weights/checkpoint.h"
 
+#include <algorithm>
 #include <cmath>
+#include <ctime>
 #include <fstream>
 #include <functional>
 #include <iostream>
 #include <iterator>
+#include <limits>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -68,13 +74,18 @@ std::string streamed(const Tokenizer& tokenizer, const std::vector<TokenId>& ids
     return text + stream.finish();
 }
 
+std::vector<TokenId> encodeOrTake(const Tokenizer& tokenizer, const Json& item) {
+    return item.contains("ids")
+               ? item.at("ids").get<std::vector<TokenId>>()
+               : tokenizer.encode(item.at("text").get<std::string>(), item.value("special", false));
+}
+
 Json tokenize(const Words& words) {
     const Tokenizer tokenizer = Tokenizer::fromJson(readTextFile(words.at(0)), words.at(0));
     Json results = Json::array();
     for (const Json& item : readInput()) {
         results.push_back(guarded([&]() -> Json {
-            const auto ids =
-                tokenizer.encode(item.at("text").get<std::string>(), item.value("special", false));
+            const auto ids = encodeOrTake(tokenizer, item);
             return {{"ids", ids},
                     {"decoded", tokenizer.decode(ids, false)},
                     {"skipped", tokenizer.decode(ids, true)},
@@ -82,6 +93,29 @@ Json tokenize(const Words& words) {
         }));
     }
     return results;
+}
+
+/// Processor time, the shortest of three runs: other programs only make it longer.
+double secondsOf(const std::function<void()>& work) {
+    double shortest = std::numeric_limits<double>::infinity();
+    for (int run = 0; run < 3; ++run) {
+        const std::clock_t begin = std::clock();
+        work();
+        shortest = std::min(shortest, static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC);
+    }
+    return shortest;
+}
+
+/// Seconds to open, to encode a file and to decode its ids.
+Json timeTokenizer(const Words& words) {
+    const std::string text = readTextFile(words.at(1));
+    std::optional<Tokenizer> tokenizer;
+    std::vector<TokenId> ids;
+    const double open =
+        secondsOf([&] { tokenizer = Tokenizer::fromJson(readTextFile(words.at(0)), words.at(0)); });
+    const double encode = secondsOf([&] { ids = tokenizer->encode(text, false); });
+    const double decode = secondsOf([&] { tokenizer->decode(ids, false); });
+    return {{"open", open}, {"encode", encode}, {"decode", decode}, {"ids", ids}};
 }
 
 Json renderTemplates(const Words& /*words*/) {
@@ -245,9 +279,10 @@ Json describeWeights(const Words& words) {
 
 int run(int count, char** arguments) {
     const std::map<std::string, Json (*)(const Words&)> commands{
-        {"tokenize", tokenize},      {"template", renderTemplates}, {"chat", renderChat},
-        {"render", renderVariables}, {"decode", decodeToFile},      {"pixels", pixelsToFile},
-        {"prompt", buildPrompt},     {"config", describeConfig},    {"weights", describeWeights},
+        {"tokenize", tokenize},       {"time", timeTokenizer},     {"template", renderTemplates},
+        {"chat", renderChat},         {"render", renderVariables}, {"decode", decodeToFile},
+        {"pixels", pixelsToFile},     {"prompt", buildPrompt},     {"config", describeConfig},
+        {"weights", describeWeights},
     };
     const Words words(arguments + std::min(count, 2), arguments + count);
     const auto command = commands.find(count > 1 ? arguments[1] : "");

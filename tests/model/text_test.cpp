@@ -2,41 +2,19 @@
 // Edges of the text code that the Python oracles do not reach.
 #include "model/text/byte_alphabet.h"
 #include "model/text/split_behavior.h"
+#include "model/text/stream_decoder.h"
 #include "model/text/text_pattern.h"
 #include "model/text/tokenizer.h"
 #include "model/text/utf8.h"
 
 #include "refusal.h"
+#include "tokenizer_json.h"
 
 #include <gtest/gtest.h>
-
-#include <nlohmann/json.hpp>
 
 namespace ecokv::model {
 
 namespace {
-
-/// A byte-level tokenizer whose vocabulary is the 256 bytes, `extra` tokens and `merges`.
-std::string tokenizerJson(const std::vector<std::string>& extra, const nlohmann::json& merges,
-                          bool ignoreMerges = false) {
-    nlohmann::json vocabulary;
-    for (int byte = 0; byte < 256; ++byte) {
-        vocabulary[bytesToAlphabet(std::string(1, static_cast<char>(byte)))] = byte;
-    }
-    for (std::size_t i = 0; i < extra.size(); ++i) {
-        vocabulary[extra[i]] = 256 + i;
-    }
-    const nlohmann::json json{
-        {"added_tokens", nlohmann::json::array()},
-        {"pre_tokenizer", {{"type", "ByteLevel"}, {"add_prefix_space", false}}},
-        {"decoder", {{"type", "ByteLevel"}}},
-        {"model",
-         {{"type", "BPE"},
-          {"vocab", vocabulary},
-          {"merges", merges},
-          {"ignore_merges", ignoreMerges}}}};
-    return json.dump();
-}
 
 using Ids = std::vector<TokenId>;
 

@@ -2,9 +2,11 @@
 #include "model/text/added_tokens.h"
 
 #include "base/error.h"
+#include "model/text/unicode.h"
+#include "model/text/utf8.h"
 
 #include <algorithm>
-#include <limits>
+#include <functional>
 
 #include <fmt/format.h>
 
@@ -12,35 +14,27 @@ namespace ecokv::model {
 
 namespace {
 
-/// Unicode's word characters, as the reference's engine has them.
-const TextPattern& patternOf(const char* source) {
-    static std::unordered_map<std::string, TextPattern> kCompiled = [] {
-        std::unordered_map<std::string, TextPattern> compiled;
-        const std::string word = R"([\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{200c}\x{200d}])";
-        compiled.emplace("word first", TextPattern::regex(R"(\A)" + word, "added tokens"));
-        compiled.emplace("word last", TextPattern::regex(word + R"(\z)", "added tokens"));
-        compiled.emplace("space first", TextPattern::regex(R"(\A\s+)", "added tokens"));
-        compiled.emplace("space last", TextPattern::regex(R"(\s+\z)", "added tokens"));
-        return compiled;
-    }();
-    return kCompiled.at(source);
+const TextPattern& wordFirst() {
+    // Word characters as Rust's regular expressions have them.
+    static const TextPattern kPattern = TextPattern::regex(
+        R"(\A[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{200c}\x{200d}])", "added tokens");
+    return kPattern;
 }
 
-bool matches(const char* pattern, std::string_view text) {
-    const TextSpan found = patternOf(pattern).findFirst(text);
+bool beginsWithWord(std::string_view text) {
+    const TextSpan found = wordFirst().findFirst(text);
     return found.begin != found.end;
 }
 
-std::size_t matchLength(const char* pattern, std::string_view text) {
-    const TextSpan found = patternOf(pattern).findFirst(text);
-    return found.end - found.begin;
+bool endsWithWord(std::string_view text) {
+    return !text.empty() && beginsWithWord(text.substr(lastCharacter(text)));
 }
 
 AddedToken readToken(const Json& node, const std::string& origin) {
     const JsonObject object(node, origin, "added_tokens");
     AddedToken token;
     const auto id = object.findInteger("id");
-    if (!id || *id < 0 || *id > std::numeric_limits<TokenId>::max()) {
+    if (!id || *id < 0 || *id >= Vocabulary::kIdLimit) {
         throwBadInput(fmt::format("{} is not a token id.", object.where("id")));
     }
     token.id = static_cast<TokenId>(*id);
@@ -55,79 +49,105 @@ AddedToken readToken(const Json& node, const std::string& origin) {
 
 } // namespace
 
+void AddedTokens::Patterns::add(const std::string& pattern, std::size_t token) {
+    if (pattern.empty() || m_patterns.find(pattern)) {
+        return;
+    }
+    m_patterns.set(pattern, static_cast<TokenId>(token));
+    auto& lengths = m_lengths[static_cast<std::uint8_t>(pattern.front())];
+    const auto place = std::ranges::lower_bound(lengths, pattern.size(), std::greater<>());
+    if (place == lengths.end() || *place != pattern.size()) {
+        lengths.insert(place, pattern.size());
+    }
+}
+
+std::optional<AddedTokens::Patterns::Match> AddedTokens::Patterns::longestAt(std::string_view text,
+                                                                             std::size_t at) const {
+    for (const std::size_t length : m_lengths[static_cast<std::uint8_t>(text[at])]) {
+        const auto token = m_patterns.find(text.substr(at, length));
+        if (token && at + length <= text.size()) {
+            return Match{length, static_cast<std::size_t>(*token)};
+        }
+    }
+    return std::nullopt;
+}
+
 AddedTokens AddedTokens::fromJson(const JsonObject& root, const Normalizer& normalizer) {
     AddedTokens added;
     const Json* list = root.find("added_tokens");
     for (const Json& node : list != nullptr ? *list : Json::array()) {
         AddedToken token = readToken(node, root.origin());
-        const std::string pattern =
-            token.normalized ? normalizer.apply(token.content) : token.content;
-        if (!pattern.empty()) {
-            Buckets& buckets = token.normalized ? added.m_normalized : added.m_raw;
-            buckets[pattern.front()].emplace_back(pattern, added.m_tokens.size());
-        }
+        added.m_ids.set(token.content, token.id);
+        added.m_byId[token.id] = added.m_tokens.size();
         added.m_tokens.push_back(std::move(token));
     }
-    for (Buckets* buckets : {&added.m_raw, &added.m_normalized}) {
-        for (auto& [first, bucket] : *buckets) {
-            std::ranges::stable_sort(bucket, [](const auto& a, const auto& b) {
-                return a.first.size() > b.first.size();
-            });
+    for (const bool special : {true, false}) { // of equal patterns the special one counts
+        for (std::size_t i = 0; i < added.m_tokens.size(); ++i) {
+            const AddedToken& token = added.m_tokens[i];
+            if (token.special == special && token.normalized) {
+                added.m_normalized.add(normalizer.apply(token.content).text, i);
+            } else if (token.special == special) {
+                added.m_raw.add(token.content, i);
+            }
         }
     }
     return added;
 }
 
-bool AddedTokens::standsAlone(std::string_view text, const TextSpan& span) const {
-    return !matches("word last", text.substr(0, span.begin)) &&
-           !matches("word first", text.substr(span.end));
+const AddedToken* AddedTokens::find(TokenId id) const {
+    const auto found = m_byId.find(id);
+    return found == m_byId.end() ? nullptr : &m_tokens[found->second];
 }
 
-void AddedTokens::cut(std::string_view text, const Buckets& buckets,
+std::optional<TokenId> AddedTokens::find(std::string_view content) const {
+    return m_ids.find(content);
+}
+
+bool AddedTokens::standsAlone(std::string_view text, const TextSpan& span) const {
+    return !endsWithWord(text.substr(0, span.begin)) && !beginsWithWord(text.substr(span.end));
+}
+
+void AddedTokens::cut(const Word& word, const Patterns& patterns,
                       std::vector<TextPiece>& pieces) const {
+    const std::string_view text = word.text;
     std::size_t done = 0; // everything before is in `pieces`
-    for (std::size_t at = 0; at < text.size();) {
-        const auto bucket = buckets.find(text[at]);
-        const auto* match = static_cast<const std::pair<std::string, std::size_t>*>(nullptr);
-        if (bucket != buckets.end()) {
-            const auto found = std::ranges::find_if(bucket->second, [&](const auto& entry) {
-                return text.substr(at).starts_with(entry.first);
-            });
-            match = found == bucket->second.end() ? nullptr : &*found;
+    const auto addText = [&](std::size_t end) {
+        if (done < end) {
+            pieces.push_back(
+                {{std::string(text.substr(done, end - done)), word.startsPrompt && done == 0},
+                 std::nullopt});
         }
-        if (match == nullptr) {
+    };
+    for (std::size_t at = 0; at < text.size();) {
+        const auto match = patterns.longestAt(text, at);
+        if (!match) {
             ++at;
             continue;
         }
-        const AddedToken& token = m_tokens[match->second];
-        TextSpan span{at, at + match->first.size()};
+        const AddedToken& token = m_tokens[match->token];
+        TextSpan span{at, at + match->length};
         at = span.end;
         if (token.singleWord && !standsAlone(text, span)) {
             continue;
         }
         if (token.stripsLeft) {
-            const auto before = text.substr(0, span.begin);
-            span.begin = std::max(before.size() - matchLength("space last", before), done);
+            span.begin =
+                std::max(span.begin - trailingWhiteSpace(text.substr(0, span.begin)), done);
         }
         if (token.stripsRight) {
-            span.end += matchLength("space first", text.substr(span.end));
-            at = span.end;
+            span.end += leadingWhiteSpace(text.substr(span.end));
         }
-        if (done < span.begin) {
-            pieces.push_back({std::string(text.substr(done, span.begin - done)), std::nullopt});
-        }
+        addText(span.begin);
         pieces.push_back({{}, token.id});
         done = span.end;
     }
-    if (done < text.size()) {
-        pieces.push_back({std::string(text.substr(done)), std::nullopt});
-    }
+    addText(text.size());
 }
 
 std::vector<TextPiece> AddedTokens::split(std::string_view text,
                                           const Normalizer& normalizer) const {
     std::vector<TextPiece> raw;
-    cut(text, m_raw, raw);
+    cut({std::string(text), true}, m_raw, raw);
     if (normalizer.empty() && m_normalized.empty()) {
         return raw;
     }
@@ -136,7 +156,9 @@ std::vector<TextPiece> AddedTokens::split(std::string_view text,
         if (piece.token) {
             pieces.push_back(std::move(piece));
         } else {
-            cut(normalizer.apply(piece.text), m_normalized, pieces);
+            NormalizedText normalized = normalizer.apply(piece.word.text);
+            cut({std::move(normalized.text), piece.word.startsPrompt && normalized.keepsStart},
+                m_normalized, pieces);
         }
     }
     return pieces;

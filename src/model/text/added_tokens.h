@@ -6,8 +6,11 @@
 #include "base/ids.h"
 #include "model/json_file.h"
 #include "model/text/normalizer.h"
+#include "model/text/pre_tokenizer.h"
 #include "model/text/text_pattern.h"
+#include "model/text/vocabulary.h"
 
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -25,7 +28,7 @@ struct AddedToken {
 
 /// A stretch of text, or the added token that stands there.
 struct TextPiece {
-    std::string text; ///< normalised, if no token
+    Word word; ///< normalised, if no token
     std::optional<TokenId> token;
 };
 
@@ -35,16 +38,35 @@ public:
 
     /// Cuts out the tokens and normalises what lies between them.
     std::vector<TextPiece> split(std::string_view text, const Normalizer& normalizer) const;
-    const std::vector<AddedToken>& all() const { return m_tokens; }
+    const AddedToken* find(TokenId id) const; ///< null if the id is not of an added token
+    std::optional<TokenId> find(std::string_view content) const;
+    std::int32_t idEnd() const { return m_ids.idEnd(); } ///< largest id + 1
 
 private:
-    using Buckets = std::unordered_map<char, std::vector<std::pair<std::string, std::size_t>>>;
+    /// What is looked for in the raw or in the normalised text.
+    class Patterns {
+    public:
+        /// Of equal patterns the first one counts.
+        void add(const std::string& pattern, std::size_t token);
+        struct Match {
+            std::size_t length = 0; ///< bytes
+            std::size_t token = 0;  ///< index in m_tokens
+        };
+        std::optional<Match> longestAt(std::string_view text, std::size_t at) const;
+        bool empty() const { return m_patterns.size() == 0; }
 
-    void cut(std::string_view text, const Buckets& buckets, std::vector<TextPiece>& pieces) const;
+    private:
+        std::array<std::vector<std::size_t>, 256> m_lengths; ///< by first byte, longest first
+        Vocabulary m_patterns;                               ///< pattern -> index in m_tokens
+    };
+
+    void cut(const Word& text, const Patterns& patterns, std::vector<TextPiece>& pieces) const;
     bool standsAlone(std::string_view text, const TextSpan& span) const;
 
     std::vector<AddedToken> m_tokens;
-    Buckets m_raw, m_normalized; ///< by first byte; longest first
+    std::unordered_map<TokenId, std::size_t> m_byId; ///< index in m_tokens
+    Vocabulary m_ids;                                ///< content -> id
+    Patterns m_raw, m_normalized;
 };
 
 } // namespace ecokv::model

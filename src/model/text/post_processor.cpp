@@ -7,6 +7,20 @@
 
 namespace ecokv::model {
 
+namespace {
+
+/// From ["</s>", 2].
+TokenId readIdOf(const JsonObject& processor, const char* key) {
+    const Json* token = processor.find(key);
+    if (token == nullptr || !token->is_array() || token->size() != 2 ||
+        !(*token)[1].is_number_integer()) {
+        throwBadInput(fmt::format("{} must be a token and its id.", processor.where(key)));
+    }
+    return (*token)[1].get<TokenId>();
+}
+
+} // namespace
+
 PostProcessor PostProcessor::fromJson(const Json* node, const std::string& origin) {
     PostProcessor processor;
     if (node != nullptr) {
@@ -25,10 +39,13 @@ void PostProcessor::add(const Json& node, const std::string& origin) {
         }
     } else if (type == "TemplateProcessing") {
         m_templates.push_back(readTemplate(object));
+    } else if (type == "BertProcessing" || type == "RobertaProcessing") {
+        m_templates.push_back({{readIdOf(object, "cls")}, {readIdOf(object, "sep")}});
     } else if (type != "ByteLevel") { // which only moves offsets, and we keep none
         throwBadInput(
-            fmt::format("{}: the post-processor \"{}\" is not supported yet.", origin, type),
-            "Supported are TemplateProcessing, ByteLevel and sequences of them.");
+            fmt::format("{}: the post-processor \"{}\" is not supported.", origin, type),
+            "Supported are TemplateProcessing, ByteLevel, BertProcessing, RobertaProcessing and "
+            "sequences.");
     }
 }
 

@@ -1,7 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The post-processor of a tokenizer.json: which special tokens stand before and behind raw text
-// (field case F113). Knows TemplateProcessing, ByteLevel (which adds none) and sequences.
+// (field case F113). Knows TemplateProcessing, BertProcessing, RobertaProcessing, ByteLevel (which
+// adds none) and sequences.
 
 #include "base/ids.h"
 #include "model/json_file.h"

@@ -120,4 +120,11 @@ std::vector<TextSpan> splitSpans(std::size_t size, const std::vector<TextSpan>& 
     return spans;
 }
 
+void appendParts(const Word& word, const std::vector<TextSpan>& spans, std::vector<Word>& parts) {
+    for (const TextSpan& span : spans) {
+        parts.push_back({word.text.substr(span.begin, span.end - span.begin),
+                         word.startsPrompt && span.begin == 0});
+    }
+}
+
 } // namespace ecokv::model

@@ -3,6 +3,7 @@
 // What a Split pre-tokeniser does with the text that matches its pattern, as `tokenizers` defines.
 
 #include "model/json_file.h"
+#include "model/text/pre_tokenizer.h"
 #include "model/text/text_pattern.h"
 
 #include <cstdint>
@@ -24,5 +25,8 @@ SplitBehavior parseSplitBehavior(const JsonObject& step);
 /// Cuts [0, size) at `matches`; empty words are left out. `invert` swaps matched and unmatched.
 std::vector<TextSpan> splitSpans(std::size_t size, const std::vector<TextSpan>& matches,
                                  SplitBehavior behavior, bool invert);
+
+/// Appends the parts of `word` at `spans`.
+void appendParts(const Word& word, const std::vector<TextSpan>& spans, std::vector<Word>& parts);
 
 } // namespace ecokv::model

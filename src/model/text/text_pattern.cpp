@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "model/text/utf8.h"
 
+#include <algorithm>
 #include <array>
 
 #define PCRE2_CODE_UNIT_WIDTH 8
@@ -13,7 +14,8 @@
 namespace ecokv::model {
 
 struct TextPattern::Code {
-    pcre2_code* code = nullptr;
+    pcre2_code* code = nullptr; ///< null: `literal` is looked for
+    std::string literal;
     ~Code() { pcre2_code_free(code); }
 };
 
@@ -163,19 +165,28 @@ TextPattern TextPattern::regex(const std::string& pattern, const std::string& or
 }
 
 TextPattern TextPattern::literal(const std::string& text, const std::string& origin) {
-    int error = 0;
-    PCRE2_SIZE offset = 0;
-    auto code = std::make_shared<Code>();
-    code->code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(),
-                               PCRE2_UTF | PCRE2_LITERAL, &error, &offset, nullptr);
-    if (code->code == nullptr) {
-        throwBadInput(fmt::format("{}: the pattern \"{}\" cannot be compiled: {}.", origin, text,
-                                  pcreMessage(error)));
+    if (text.empty()) { // which matches everywhere, once between all characters
+        return regex("", origin);
     }
+    auto code = std::make_shared<Code>();
+    code->literal = text;
     return TextPattern(std::move(code));
 }
 
+std::vector<TextSpan> TextPattern::findLiterals(std::string_view text) const {
+    std::vector<TextSpan> spans;
+    const std::string& literal = m_code->literal;
+    for (std::size_t at = text.find(literal); at != std::string_view::npos;
+         at = text.find(literal, at + literal.size())) {
+        spans.push_back({at, at + literal.size()});
+    }
+    return spans;
+}
+
 std::vector<TextSpan> TextPattern::findAll(std::string_view text) const {
+    if (m_code->code == nullptr) {
+        return findLiterals(text);
+    }
     std::vector<TextSpan> spans;
     MatchData match(m_code->code);
     std::size_t start = 0;
@@ -195,6 +206,10 @@ std::vector<TextSpan> TextPattern::findAll(std::string_view text) const {
 }
 
 TextSpan TextPattern::findFirst(std::string_view text) const {
+    if (m_code->code == nullptr) {
+        const std::size_t at = std::min(text.find(m_code->literal), text.size());
+        return {at, std::min(at + m_code->literal.size(), text.size())};
+    }
     MatchData match(m_code->code);
     TextSpan found;
     return matchFrom(m_code->code, text, 0, match, found) ? found

@@ -30,6 +30,8 @@ public:
     TextSpan findFirst(std::string_view text) const;
 
 private:
+    std::vector<TextSpan> findLiterals(std::string_view text) const;
+
     struct Code;
     explicit TextPattern(std::shared_ptr<const Code> code) : m_code(std::move(code)) {}
     std::shared_ptr<const Code> m_code;

@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Byte-level BPE as described by tokenizer.json: added tokens, normaliser, pre-tokeniser, merges,
-// post-processor, decoder. Parts we do not know are refused by name, never guessed. Immutable once
-// opened; encode and decode may be called from any thread.
+// A tokenizer as its tokenizer.json describes it: added tokens, normaliser, pre-tokeniser, model
+// (BPE or Unigram), post-processor, decoder. Parts we do not know are refused by name, never
+// guessed. Immutable once opened; encode and decode may be called from any thread.
 
 #include "base/ids.h"
 
@@ -18,7 +18,7 @@ namespace ecokv::model {
 
 class Tokenizer {
 public:
-    /// Reads FOLDER/tokenizer.json and, if there, tokenizer_config.json (names of bos, eos, ...).
+    /// Reads FOLDER/tokenizer.json.
     static Tokenizer open(const std::filesystem::path& folder);
     static Tokenizer fromJson(std::string_view tokenizerJson, const std::string& origin);
     ~Tokenizer();
@@ -30,35 +30,28 @@ public:
     std::vector<TokenId> encode(std::string_view text, bool addSpecialTokens) const;
     /// Ids to valid UTF-8; broken sequences become U+FFFD. Throws on ids outside the vocabulary.
     std::string decode(const std::vector<TokenId>& ids, bool skipSpecialTokens) const;
-    /// The raw bytes an id stands for, which need not be complete characters.
+    /// The same for ids that follow others: a space in front of the first one stays.
+    std::string decodeFollowing(const std::vector<TokenId>& ids, bool skipSpecialTokens) const;
+    /// The raw bytes an id stands for inside a text, which need not be complete characters: "▁the"
+    /// is " the" and "<0xE4>" one byte. A space that encoding puts in front of a text is part of
+    /// the first token's bytes, though the text does not have it (token_spans.h takes care of
+    /// that).
     std::string tokenBytes(TokenId id) const;
 
     std::optional<TokenId> find(std::string_view token) const; ///< as written in the vocabulary
     std::string tokenString(TokenId id) const;                 ///< as written in the vocabulary
     bool knows(TokenId id) const;                              ///< ids between others may be unused
     bool isSpecial(TokenId id) const;
+    bool isAdded(TokenId id) const;    ///< found in the text as a whole ("<image>"), special or not
     std::int32_t size() const;         ///< largest id + 1
     const std::string& origin() const; ///< path of tokenizer.json
 
 private:
     struct Data;
     explicit Tokenizer(std::unique_ptr<const Data> data);
+    std::vector<std::string> tokensOf(const std::vector<TokenId>& ids, bool skipSpecial) const;
+
     std::unique_ptr<const Data> m_data;
-};
-
-/// Streams text while ids arrive: bytes of an incomplete character wait for the next id (F118).
-class StreamDecoder {
-public:
-    explicit StreamDecoder(const Tokenizer& tokenizer, bool skipSpecialTokens = true);
-    /// Text that became complete with this id; may be empty.
-    std::string push(TokenId id);
-    /// What is left, broken bytes as U+FFFD.
-    std::string finish();
-
-private:
-    const Tokenizer& m_tokenizer;
-    bool m_skipSpecial;
-    std::string m_pending;
 };
 
 } // namespace ecokv::model

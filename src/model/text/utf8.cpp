@@ -75,7 +75,21 @@ void appendUtf8(std::string& text, char32_t c) {
     }
 }
 
+bool isValidUtf8(std::string_view text) {
+    for (std::size_t i = 0; i < text.size();) {
+        const Utf8Char c = utf8At(text, i);
+        if (!c.valid) {
+            return false;
+        }
+        i += c.length;
+    }
+    return true;
+}
+
 std::string sanitizeUtf8(std::string_view text) {
+    if (isValidUtf8(text)) {
+        return std::string(text);
+    }
     std::string clean;
     clean.reserve(text.size());
     for (std::size_t i = 0; i < text.size();) {

@@ -19,6 +19,7 @@ struct Utf8Char {
 /// The character at `offset`, which must lie inside `text`.
 Utf8Char utf8At(std::string_view text, std::size_t offset);
 void appendUtf8(std::string& text, char32_t codePoint);
+bool isValidUtf8(std::string_view text);
 /// `text` with broken sequences replaced by U+FFFD.
 std::string sanitizeUtf8(std::string_view text);
 
