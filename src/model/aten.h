@@ -11,7 +11,9 @@
 #include <ATen/ops/add.h>
 #include <ATen/ops/addcmul.h>
 #include <ATen/ops/arange.h>
+#include <ATen/ops/bmm.h>
 #include <ATen/ops/cat.h>
+#include <ATen/ops/conv1d.h>
 #include <ATen/ops/conv2d.h>
 #include <ATen/ops/cos.h>
 #include <ATen/ops/embedding.h>
@@ -25,8 +27,10 @@
 #include <ATen/ops/outer.h>
 #include <ATen/ops/relu.h>
 #include <ATen/ops/rsqrt.h>
+#include <ATen/ops/scalar_tensor.h>
 #include <ATen/ops/scaled_dot_product_attention.h>
 #include <ATen/ops/sigmoid.h>
 #include <ATen/ops/silu.h>
 #include <ATen/ops/sin.h>
+#include <ATen/ops/softplus.h>
 #include <ATen/ops/zeros.h>

@@ -47,9 +47,10 @@ ModelInfo makeModelInfo(const std::filesystem::path& folder, const FolderParts& 
     info.parameters = parts.checkpoint.parameters();
     info.weightBytes = parts.checkpoint.fileBytes();
     info.storedDType = parts.checkpoint.storedDType();
-    info.ropes = {{config.decoder.rope}, {}};
+    info.ropes = config.decoder.ropes;
     info.decoder = config.decoder.family;
     info.slidingWindows = config.decoder.slidingWindows;
+    info.linearLayers = config.decoder.linearLayers;
     info.imageTokensPerPicture = config.imageTokensPerPicture;
     info.imageWidth = config.imageWidth;
     info.imageHeight = config.imageHeight;

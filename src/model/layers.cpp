@@ -15,7 +15,11 @@ at::Tensor Linear::operator()(const at::Tensor& x) const {
 at::Tensor RmsNorm::operator()(const at::Tensor& x) const {
     const at::Tensor wide = x.to(c10::kFloat);
     const at::Tensor variance = wide.square().mean(-1, true);
-    return (wide * at::rsqrt(variance.add_(epsilon))).to(x.scalar_type()).mul_(weight);
+    at::Tensor normalised = wide * at::rsqrt(variance.add_(epsilon));
+    if (isWide) {
+        return normalised.mul_(weight).to(x.scalar_type());
+    }
+    return normalised.to(x.scalar_type()).mul_(weight);
 }
 
 at::Tensor LayerNorm::operator()(const at::Tensor& x) const {

@@ -15,10 +15,13 @@ struct Linear {
     at::Tensor operator()(const at::Tensor& x) const;
 };
 
-/// Root-mean-square norm as in Llama: normalised in f32, rounded to x's dtype, then scaled.
+/// Root-mean-square norm over the last dimension. With a weight in x's dtype as in Llama:
+/// normalised in f32, rounded to x's dtype, then scaled. With a wide weight (f32) as in Gemma:
+/// scaled before it is rounded.
 struct RmsNorm {
     at::Tensor weight; ///< [hidden]
     double epsilon = 1e-6;
+    bool isWide = false;
 
     at::Tensor operator()(const at::Tensor& x) const;
 };

@@ -18,8 +18,14 @@ namespace ecokv::model {
 
 enum class Activation : std::uint8_t { Silu, Gelu, GeluTanh, QuickGelu, Relu };
 
+/// Linear layers of Qwen3.5; value heads are a multiple of key heads.
+struct DeltaNetConfig {
+    std::int32_t keyHeads = 0, valueHeads = 0, keyDim = 0, valueDim = 0;
+    std::int32_t convolutionKernel = 0; ///< tokens that a channel sees, its own included
+};
+
 struct DecoderConfig {
-    std::string family = "llama"; ///< or "mistral", "qwen2"
+    std::string family = "llama"; ///< model_type: "mistral", "qwen2", "gemma3_text", ...
     std::int32_t vocabulary = 0, hidden = 0, intermediate = 0;
     std::int32_t layers = 0, heads = 0, kvHeads = 0, headDim = 0;
     std::int64_t maxPositions = 0;
@@ -27,10 +33,24 @@ struct DecoderConfig {
     Activation activation = Activation::Silu;
     bool queryKeyValueBias = false, outputBias = false; ///< of the attention's projections
     bool mlpBias = false;
-    bool tiedEmbeddings = false; ///< the head is the embedding (field case F089)
-    RopeSettings rope;
+    bool tiedEmbeddings = false;    ///< the head is the embedding (field case F089)
+    bool headNorms = false;         ///< queries and keys are normalised head by head, then turned
+    bool normsAddOne = false;       ///< scales are stored less one, and applied in f32 (Gemma)
+    bool normsBehindBlocks = false; ///< what attention and MLP give is normalised too (Gemma)
+    bool gatedAttention = false;    ///< the query projection also gates what heads give (Qwen3.5)
+    /// Tokens of a picture see all of it, also what comes behind them and what a window would hide.
+    bool picturesSeeThemselves = false;
+    double embeddingScale = 1.0; ///< on embedded tokens, not on pictures
+    double queryScale = 1.0;     ///< on normalised queries, so that 1 / sqrt(headDim) is left to do
+    LayerRopes ropes;
     std::vector<std::int64_t>
         slidingWindows; ///< [layer] tokens a layer sees, itself included; 0 = all
+    std::vector<std::uint8_t> linearLayers; ///< [layer] 1 = a delta net; empty = none is
+    DeltaNetConfig deltaNet;                ///< of those
+
+    bool isLinear(LayerId layer) const {
+        return !linearLayers.empty() && linearLayers[layer.index()] != 0;
+    }
 };
 
 /// What all families have in common; towers and projectors keep their settings to themselves.

@@ -145,6 +145,38 @@ TEST(Attention, aSlidingWindowShowsItsOwnRowAndTheOnesJustBefore) {
     }
 }
 
+/// Two pictures at 5..30 and 33..35 among 40 tokens: their tokens see each other, whatever the
+/// window hides, and nobody else sees ahead.
+TEST(Attention, tokensOfAPictureSeeAllOfIt) {
+    const at::Tensor queries = random({4, 40, 8}, 17);
+    const at::Tensor keys = random({2, 40, 8}, 18);
+    const at::Tensor values = random({2, 40, 8}, 19);
+    const std::vector<std::int64_t> positions = firstTokens(40);
+    std::vector<PositionRun> runs;
+    for (const std::int64_t p : positions) {
+        runs.push_back(p >= 5 && p <= 30    ? PositionRun{5, 30}
+                       : p >= 33 && p <= 35 ? PositionRun{33, 35}
+                                            : PositionRun{p, p});
+    }
+    for (const std::int64_t window : {0, 4}) {
+        const at::Tensor out =
+            attendByPosition({queries, positions, window, runs}, keys, values, positions);
+        for (std::int64_t row = 0; row < 40; ++row) {
+            const PositionRun& run = runs[static_cast<std::size_t>(row)];
+            std::vector<std::int64_t> visible;
+            for (const std::int64_t key : positions) {
+                const bool isPast = key <= row && (window == 0 || key > row - window);
+                if (isPast || (key >= run.first && key <= run.last)) {
+                    visible.push_back(key);
+                }
+            }
+            for (std::int64_t head = 0; head < 4; ++head) {
+                expectRow(out, {queries, keys, values}, head, row, visible);
+            }
+        }
+    }
+}
+
 class AttendCache : public ::testing::Test {
 protected:
     static constexpr std::int64_t kTokens = 21;

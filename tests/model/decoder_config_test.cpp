@@ -30,7 +30,7 @@ TEST(DecoderConfig, everyFamilyHasItsOwnDefaults) {
     EXPECT_EQ(mistral.intermediate, 14336);
     EXPECT_EQ(mistral.maxPositions, 131072);
     EXPECT_FALSE(mistral.queryKeyValueBias);
-    const DecoderConfig qwen = parse(R"("model_type":"qwen2")");
+    const DecoderConfig qwen = parse(R"("model_type":"qwen2","rope_theta":1e6)");
     EXPECT_EQ(qwen.vocabulary, 151936);
     EXPECT_EQ(qwen.maxPositions, 32768);
     EXPECT_TRUE(qwen.queryKeyValueBias);
@@ -44,14 +44,15 @@ TEST(DecoderConfig, everyFamilyHasItsOwnDefaults) {
 
 /// Field case F034: types sliding, full, sliding, full and window 8.
 TEST(DecoderConfig, layerTypesSayWhichLayersSlide) {
-    const std::string types = R"("model_type":"qwen2","num_hidden_layers":4,"sliding_window":8,
+    const std::string types =
+        R"("model_type":"qwen2","rope_theta":1e6,"num_hidden_layers":4,"sliding_window":8,
         "layer_types":["sliding_attention","full_attention","sliding_attention","full_attention"],)";
     EXPECT_EQ(parse(types + R"("use_sliding_window":true)").slidingWindows, (Windows{8, 0, 8, 0}));
     EXPECT_SAYS(refused(types + R"("use_sliding_window":false)"), "no window");
 }
 
 TEST(DecoderConfig, withoutLayerTypesTheFamilyDecides) {
-    const std::string four = R"("num_hidden_layers":4,)";
+    const std::string four = R"("num_hidden_layers":4,"rope_theta":1e6,)";
     const std::string qwen =
         R"("model_type":"qwen2","sliding_window":16,"max_window_layers":3,)" + four;
     EXPECT_EQ(parse(qwen + R"("use_sliding_window":true)").slidingWindows, (Windows{0, 0, 0, 16}));

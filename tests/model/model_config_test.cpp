@@ -40,7 +40,7 @@ TEST(ModelConfig, missingKeysHaveTheDefaultsOfTransformers) {
     EXPECT_EQ(config.decoder.headDim, 128);
     EXPECT_EQ(config.decoder.maxPositions, 2048);
     EXPECT_EQ(config.decoder.rmsNormEps, 1e-6);
-    EXPECT_EQ(config.decoder.rope.theta, 10000.0);
+    EXPECT_EQ(config.decoder.ropes.settings.at(0).theta, 10000.0);
     EXPECT_EQ(config.imageWidth, 336); // no vision_config: the tower of LLaVA-1.5
     EXPECT_EQ(config.imageTokensPerPicture, 576);
     EXPECT_EQ(config.imageToken, 32000);
@@ -50,7 +50,7 @@ TEST(ModelConfig, headSizeComesFromTheFile) { // F095
     const auto config =
         parse(R"("hidden_size":64,"num_attention_heads":4,"head_dim":32,"num_key_value_heads":2,)");
     EXPECT_EQ(config.decoder.headDim, 32);
-    EXPECT_EQ(config.decoder.rope.inverseFrequencies.size(), 16U);
+    EXPECT_EQ(config.decoder.ropes.settings.at(0).inverseFrequencies.size(), 16U);
     EXPECT_SAYS(refused(R"("head_dim":33,)"), "head_dim = 33 is odd");
     EXPECT_SAYS(refused(R"("num_key_value_heads":5,)"), "num_key_value_heads = 5");
     EXPECT_SAYS(refused(R"("hidden_size":100,)"), "hidden_size = 100");
@@ -62,26 +62,31 @@ TEST(ModelConfig, bothSpellingsOfTheRotaryBaseAreRead) { // F091
     const auto older = parse(R"("rope_theta":1000000.0,)");
     const auto newer =
         parse(R"("rope_parameters":{"rope_theta":1000000.0,"rope_type":"default"},)");
-    EXPECT_EQ(older.decoder.rope.theta, 1e6);
-    EXPECT_EQ(older.decoder.rope.inverseFrequencies, newer.decoder.rope.inverseFrequencies);
-    EXPECT_FLOAT_EQ(newer.decoder.rope.inverseFrequencies[32], 1e-3F); // 1e6 ^ -(64/128)
+    EXPECT_EQ(older.decoder.ropes.settings.at(0).theta, 1e6);
+    EXPECT_EQ(older.decoder.ropes.settings.at(0).inverseFrequencies,
+              newer.decoder.ropes.settings.at(0).inverseFrequencies);
+    EXPECT_FLOAT_EQ(newer.decoder.ropes.settings.at(0).inverseFrequencies[32],
+                    1e-3F); // 1e6 ^ -(64/128)
 }
 
 TEST(ModelConfig, scaledRotaryTypesAreAppliedOrRefusedByName) { // F092
-    const auto plain = parse("").decoder.rope.inverseFrequencies;
-    const auto linear =
-        parse(R"("rope_scaling":{"type":"linear","factor":4.0},)").decoder.rope.inverseFrequencies;
+    const auto plain = parse("").decoder.ropes.settings.at(0).inverseFrequencies;
+    const auto linear = parse(R"("rope_scaling":{"type":"linear","factor":4.0},)")
+                            .decoder.ropes.settings.at(0)
+                            .inverseFrequencies;
     EXPECT_FLOAT_EQ(linear[5], plain[5] / 4);
     const auto llama3 = parse(R"("rope_theta":10000.0,"rope_scaling":{"rope_type":"llama3",
         "factor":8.0,"low_freq_factor":1.0,"high_freq_factor":4.0,
         "original_max_position_embeddings":8192},)")
-                            .decoder.rope.inverseFrequencies;
+                            .decoder.ropes.settings.at(0)
+                            .inverseFrequencies;
     EXPECT_EQ(llama3[0], plain[0]);             // wavelength 6.3 < 2048: kept
     EXPECT_FLOAT_EQ(llama3[63], plain[63] / 8); // wavelength 54410 > 8192: stretched
     const double wavelength = 2 * 3.14159265358979 / static_cast<double>(plain[45]); // about 4079
     const double smooth = (8192 / wavelength - 1) / 3;
     EXPECT_NEAR(llama3[45], (1 - smooth) * plain[45] / 8 + smooth * plain[45], 1e-9);
-    EXPECT_SAYS(refused(R"("rope_scaling":{"rope_type":"yarn","factor":2.0},)"), "\"yarn\"");
+    EXPECT_SAYS(refused(R"("rope_scaling":{"rope_type":"longrope","factor":2.0},)"),
+                "\"longrope\"");
     EXPECT_SAYS(refused(R"("rope_parameters":{"full_attention":{"rope_theta":1.0}},)"),
                 "full_attention");
     EXPECT_SAYS(refused(R"("rope_scaling":{"type":"linear"},)"), "factor");

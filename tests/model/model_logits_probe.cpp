@@ -5,7 +5,9 @@
 //   threads       of LibTorch                       (default 0 = all cores)
 //   text, images  a prompt for Model::prepare, or
 //   token_ids, image_token, pixels   ids with image tokens expanded, the id that stands for them,
-//                 and one file of raw float32 [3, side, side] per picture
+//                 and per picture one file of raw float32 [3, side, side], or {"file", "shape",
+//                 "grid"} as the tower of the family takes them
+//   rope_positions   [token] (time, row, column) of the ids (default: their numbers)
 //   chunk         of the prefill, in tokens         (default 0 = the whole prompt)
 //   forced        ids fed to decode one by one, or
 //   steps         number of tokens to choose greedily   (default 0)
@@ -124,18 +126,30 @@ std::vector<float> readFloats(const std::string& path) {
     return values;
 }
 
+model::PictureInput pictureInput(const Json& pixels) {
+    model::PictureInput input;
+    if (pixels.is_object()) {
+        input.values = readFloats(pixels.at("file"));
+        pixels.at("shape").get_to(input.shape);
+        input.grid = pixels.value("grid", input.grid);
+        return input;
+    }
+    input.values = readFloats(pixels);
+    const auto side = static_cast<std::int64_t>(
+        std::lround(std::sqrt(static_cast<double>(input.values.size()) / 3)));
+    input.shape = {3, side, side};
+    return input;
+}
+
 /// A prompt from ids: runs of image tokens are dealt to the pictures in equal shares.
 model::Prompt promptFromIds(const Json& request) {
     model::Prompt prompt;
+    prompt.ropePositions = request.value("rope_positions", std::vector<cache::RopePosition>());
     prompt.tokenIds = request.at("token_ids").get<std::vector<TokenId>>();
     const TokenId imageToken = request.value("image_token", -1);
-    for (const std::string& path : request.value("pixels", std::vector<std::string>())) {
-        prompt.pictures.emplace_back().path = path;
-        auto& input = prompt.pictureInputs.emplace_back();
-        input.values = readFloats(path);
-        const auto side = static_cast<std::int64_t>(
-            std::lround(std::sqrt(static_cast<double>(input.values.size()) / 3)));
-        input.shape = {3, side, side};
+    for (const Json& pixels : request.value("pixels", Json::array())) {
+        prompt.pictures.emplace_back().path = pixels.dump();
+        prompt.pictureInputs.push_back(pictureInput(pixels));
     }
     const auto images = std::ranges::count(prompt.tokenIds, imageToken);
     const auto share =

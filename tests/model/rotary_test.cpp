@@ -51,5 +51,46 @@ TEST(Rotary, keepsNormsAtLargePositions) {
     EXPECT_NEAR(v[1] * v[1] + v[3] * v[3], 8.0, 1e-5);
 }
 
+/// Field case F067, with the positions of a picture's token: pairs turn by time, row and column.
+TEST(Rotary, pairsTurnByTheAxisTheyBelongTo) {
+    RopeSettings rope = settings({1.0F, 0.5F, 0.25F});
+    rope.axes = {0, 1, 2};
+    const Rotary rotary(rope, at::TensorOptions(c10::kFloat));
+    const std::vector<cache::RopePosition> positions{{3, 4, 5}, {6, 6, 6}};
+    const RotaryTables tables = rotary.tables(positions);
+    const double angles[] = {3.0, 2.0, 1.25, 6.0, 3.0, 1.5}; // position of the axis * frequency
+    for (int i = 0; i < 6; ++i) {
+        EXPECT_NEAR(tables.cosine.const_data_ptr<float>()[i], std::cos(angles[i]), 1e-6);
+        EXPECT_NEAR(tables.sine.const_data_ptr<float>()[i], std::sin(angles[i]), 1e-6);
+    }
+}
+
+TEST(Rotary, dimsBehindTheLastPairStayAsTheyAre) {
+    const Rotary rotary(settings({1.0F}), at::TensorOptions(c10::kFloat));
+    const std::vector<std::int64_t> positions{2};
+    at::Tensor x = at::arange(1, 7, at::TensorOptions(c10::kFloat)).view({1, 1, 6});
+    const at::Tensor out = rotate(x, rotary.tables(positions));
+    const float* v = out.const_data_ptr<float>();
+    EXPECT_NEAR(v[0], 1.0 * std::cos(2.0) - 2.0 * std::sin(2.0), 1e-6);
+    EXPECT_NEAR(v[1], 2.0 * std::cos(2.0) + 1.0 * std::sin(2.0), 1e-6);
+    for (int i = 2; i < 6; ++i) {
+        EXPECT_EQ(v[i], static_cast<float>(i + 1));
+    }
+}
+
+TEST(Rotary, attentionScalingLengthensWhatTurns) {
+    RopeSettings rope = settings({1.0F});
+    rope.attentionScaling = 1.25F;
+    const Rotary rotary(rope, at::TensorOptions(c10::kFloat));
+    const std::vector<std::int64_t> positions{7};
+    at::Tensor x = at::zeros({1, 1, 4}, at::TensorOptions(c10::kFloat));
+    x.fill_(2.0);
+    const at::Tensor out = rotate(x, rotary.tables(positions));
+    const float* v = out.const_data_ptr<float>();
+    EXPECT_NEAR(v[0] * v[0] + v[1] * v[1], 8.0 * 1.5625, 1e-5);
+    EXPECT_EQ(v[2], 2.0F);
+    EXPECT_EQ(v[3], 2.0F);
+}
+
 } // namespace
 } // namespace ecokv::model

@@ -30,17 +30,15 @@ struct KeyRange {
 
 /// The keys that at least one of the rows sees: a run, since both sides ascend.
 KeyRange visibleRange(const QueryRows& rows, Positions keys) {
-    const std::int64_t oldest = rows.positions.front() - rows.window;
-    const auto begin = rows.window > 0 ? std::ranges::upper_bound(keys, oldest) : keys.begin();
-    const auto end = std::ranges::upper_bound(keys, rows.positions.back());
+    const auto begin = std::ranges::lower_bound(keys, rows.oldestSeen(0));
+    const auto end = std::ranges::upper_bound(keys, rows.newestSeen(rows.positions.size() - 1));
     return {begin - keys.begin(), end - keys.begin()};
 }
 
 /// Every row sees the whole range, so that no mask is needed.
 bool seesAll(const QueryRows& rows, Positions keys) {
-    const bool oldestIsSeen =
-        rows.window <= 0 || keys.front() > rows.positions.back() - rows.window;
-    return oldestIsSeen && keys.back() <= rows.positions.front();
+    return keys.front() >= rows.oldestSeen(rows.positions.size() - 1) &&
+           keys.back() <= rows.newestSeen(0);
 }
 
 at::Tensor column(Positions positions, c10::Device device) {
@@ -53,21 +51,25 @@ at::Tensor column(Positions positions, c10::Device device) {
 
 /// The rows are those of the keys, and each sees all before it: the mask of a prefill.
 bool isWholePrefix(const QueryRows& rows, Positions keys) {
-    return rows.positions.size() == keys.size() && rows.positions.front() == keys.front() &&
-           rows.positions.back() == keys.back() &&
-           (rows.window <= 0 || keys.front() > rows.positions.back() - rows.window);
+    return rows.runs.empty() && rows.positions.size() == keys.size() &&
+           rows.positions.front() == keys.front() && rows.positions.back() == keys.back() &&
+           keys.front() >= rows.oldestSeen(keys.size() - 1);
 }
 
 /// 0 where a row sees a key, else -infinity: [row, key] in the queries' dtype.
 at::Tensor maskOf(const QueryRows& rows, Positions keys) {
     const c10::Device device = rows.queries.device();
-    const at::Tensor query = column(rows.positions, device).unsqueeze(1);
-    const at::Tensor key = column(keys, device).unsqueeze(0);
-    at::Tensor hidden = key.gt(query);
-    if (rows.window > 0) {
-        hidden.logical_or_(key.le(query - rows.window));
+    std::vector<std::int64_t> oldest, newest;
+    for (std::size_t row = 0; row < rows.positions.size(); ++row) {
+        oldest.push_back(rows.oldestSeen(row));
+        newest.push_back(rows.newestSeen(row));
     }
-    const at::Tensor mask = at::zeros({query.size(0), key.size(1)}, rows.queries.options());
+    const at::Tensor key = column(keys, device).unsqueeze(0);
+    at::Tensor hidden = key.gt(column(newest, device).unsqueeze(1));
+    if (rows.window > 0) {
+        hidden.logical_or_(key.lt(column(oldest, device).unsqueeze(1)));
+    }
+    const at::Tensor mask = at::zeros(hidden.sizes(), rows.queries.options());
     return mask.masked_fill_(hidden, -std::numeric_limits<double>::infinity());
 }
 
@@ -119,6 +121,26 @@ bool headsAgree(const QueryRows& rows, const cache::KvCache& cache, LayerId laye
 
 } // namespace
 
+std::int64_t QueryRows::oldestSeen(std::size_t row) const {
+    if (window <= 0) {
+        return std::numeric_limits<std::int64_t>::min();
+    }
+    const std::int64_t oldest = positions[row] - window + 1;
+    return runs.empty() ? oldest : std::min(oldest, runs[row].first);
+}
+
+std::int64_t QueryRows::newestSeen(std::size_t row) const {
+    return runs.empty() ? positions[row] : std::max(positions[row], runs[row].last);
+}
+
+QueryRows QueryRows::part(const at::Tensor& partQueries, std::int64_t begin,
+                          std::int64_t count) const {
+    const auto from = static_cast<std::size_t>(begin);
+    const auto size = static_cast<std::size_t>(count);
+    return {partQueries, positions.subspan(from, size), window,
+            runs.empty() ? runs : runs.subspan(from, size)};
+}
+
 at::Tensor attendCausal(const at::Tensor& queries, const at::Tensor& keys,
                         const at::Tensor& values) {
     const bool grouped = queries.size(0) != keys.size(0);
@@ -142,10 +164,7 @@ at::Tensor attendByPosition(const QueryRows& rows, const at::Tensor& keys, const
     const std::int64_t group = rows.queries.size(0) / keys.size(0);
     const auto part = [&](std::int64_t begin, std::int64_t size) {
         const at::Tensor queries = rowsFrom(rows.queries, 1, begin, size);
-        const QueryRows block{
-            queries,
-            rows.positions.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(size)),
-            rows.window};
+        const QueryRows block = rows.part(queries, begin, size);
         const KeyRange seen = visibleRange(block, keyPositions);
         return attendMasked(block, rowsFrom(keys, 1, seen.begin, seen.size()),
                             rowsFrom(values, 1, seen.begin, seen.size()),
@@ -180,8 +199,8 @@ at::Tensor attendCache(const QueryRows& rows, const cache::KvCache& cache, Layer
         const at::Tensor queries = rows.queries.narrow(0, head * group, group);
         const at::Tensor keys = tensorOf(cache.keys(layer, HeadId{head})).unsqueeze(0);
         const at::Tensor values = tensorOf(cache.values(layer, HeadId{head})).unsqueeze(0);
-        parts.push_back(attendByPosition({queries, rows.positions, rows.window}, keys, values,
-                                         cache.positions(layer, HeadId{head})));
+        parts.push_back(attendByPosition({queries, rows.positions, rows.window, rows.runs}, keys,
+                                         values, cache.positions(layer, HeadId{head})));
     }
     return at::cat(parts, 1);
 }

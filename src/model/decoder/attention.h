@@ -11,12 +11,26 @@
 
 namespace ecokv::model {
 
+/// Positions first to last, both included.
+struct PositionRun {
+    std::int64_t first = 0, last = 0;
+};
+
 /// Query rows that stand at known positions. A row at position q sees keys at positions p <= q and,
-/// where `window` > 0, p > q - window (as transformers defines sliding layers).
+/// where `window` > 0, p > q - window (as transformers defines sliding layers). It also sees the
+/// whole of its run.
 struct QueryRows {
     const at::Tensor& queries;               ///< [head, row, dim]
     std::span<const std::int64_t> positions; ///< [row], strictly ascending
     std::int64_t window = 0;                 ///< 0 = all earlier keys
+    /// [row] the tokens of its picture, in one piece, or itself alone; empty = itself alone.
+    std::span<const PositionRun> runs = {};
+
+    /// Both ascend with the row.
+    std::int64_t oldestSeen(std::size_t row) const;
+    std::int64_t newestSeen(std::size_t row) const;
+    /// Rows [begin, begin + count), with their queries.
+    QueryRows part(const at::Tensor& partQueries, std::int64_t begin, std::int64_t count) const;
 };
 
 /// queries [head, token, dim], keys and values [kvHead, token, dim] to [token, head * dim].

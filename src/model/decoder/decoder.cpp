@@ -28,41 +28,20 @@ void DeepFeatures::add(const at::Tensor& moreTokens, const std::vector<at::Tenso
 
 Decoder::Decoder(const DecoderConfig& config, const DecoderNames& names, WeightLoader& loader,
                  const at::TensorOptions& compute)
-    : m_config(config), m_rotary(config.rope, compute) {
+    : m_config(config) {
+    for (const RopeSettings& settings : config.ropes.settings) {
+        m_rotaries.emplace_back(settings, compute);
+    }
     m_embedding =
         loader.take(names.prefix + "embed_tokens.weight", {config.vocabulary, config.hidden});
+    // The reference keeps the scale in the dtype of the weights: 55.4 becomes 55.5 in bf16.
+    m_embeddingScale = at::scalar_tensor(config.embeddingScale, compute).item<double>();
     for (std::int32_t i = 0; i < config.layers; ++i) {
-        m_layers.push_back(takeLayer(fmt::format("{}layers.{}.", names.prefix, i), loader));
+        m_layers.push_back(takeLayerWeights(config, fmt::format("{}layers.{}.", names.prefix, i),
+                                            LayerId{i}, loader));
     }
-    m_norm = loader.takeRmsNorm(names.prefix + "norm", config.hidden, config.rmsNormEps);
+    m_norm = takeDecoderNorm(config, names.prefix + "norm", config.hidden, loader);
     m_head = takeHead(names, loader);
-}
-
-Decoder::Layer Decoder::takeLayer(const std::string& prefix, WeightLoader& loader) const {
-    const std::int64_t hidden = m_config.hidden;
-    const std::int64_t inner = m_config.intermediate;
-    const std::int64_t queryRows = std::int64_t{m_config.heads} * m_config.headDim;
-    const std::int64_t keyRows = std::int64_t{m_config.kvHeads} * m_config.headDim;
-    const auto attention = [&](const char* name, std::int64_t out) {
-        return loader.takeLinear(prefix + "self_attn." + name, {out, hidden},
-                                 m_config.queryKeyValueBias);
-    };
-    const auto mlp = [&](const char* name, std::int64_t out, std::int64_t in) {
-        return loader.takeLinear(prefix + "mlp." + name, {out, in}, m_config.mlpBias);
-    };
-    const auto norm = [&](const char* name) {
-        return loader.takeRmsNorm(prefix + name, hidden, m_config.rmsNormEps);
-    };
-    return {.attentionNorm = norm("input_layernorm"),
-            .mlpNorm = norm("post_attention_layernorm"),
-            .query = attention("q_proj", queryRows),
-            .key = attention("k_proj", keyRows),
-            .value = attention("v_proj", keyRows),
-            .output = loader.takeLinear(prefix + "self_attn.o_proj", {hidden, queryRows},
-                                        m_config.outputBias),
-            .gate = mlp("gate_proj", inner, hidden),
-            .up = mlp("up_proj", inner, hidden),
-            .down = mlp("down_proj", hidden, inner)};
 }
 
 Linear Decoder::takeHead(const DecoderNames& names, WeightLoader& loader) const {
@@ -90,7 +69,8 @@ at::Tensor Decoder::embed(std::span<const TokenId> ids) const {
         }
         index.data_ptr<std::int64_t>()[i] = ids[i];
     }
-    return at::embedding(m_embedding, index.to(m_embedding.device()));
+    at::Tensor embedded = at::embedding(m_embedding, index.to(m_embedding.device()));
+    return m_embeddingScale == 1.0 ? embedded : embedded.mul_(m_embeddingScale);
 }
 
 /// [token, heads * dim] to [token, heads, dim].
@@ -98,7 +78,7 @@ at::Tensor Decoder::split(const at::Tensor& projected, std::int32_t heads) const
     return projected.view({projected.size(0), heads, m_config.headDim});
 }
 
-void Decoder::addMlp(const Layer& layer, at::Tensor& hidden, const DecoderPass& pass) const {
+void Decoder::addMlp(const LayerWeights& layer, at::Tensor& hidden, const DecoderPass& pass) const {
     const std::int64_t tokens = hidden.size(0);
     // Bounds both the time between two polls and the memory of the widened rows on a CPU.
     constexpr std::int64_t kOperationsPerBlock = 8'000'000'000;
@@ -111,7 +91,31 @@ void Decoder::addMlp(const Layer& layer, at::Tensor& hidden, const DecoderPass& 
         pass.cancel.throwIfCancelled("The model");
         at::Tensor rows = rowsFrom(hidden, 0, begin, std::min(block, tokens - begin));
         const at::Tensor x = layer.mlpNorm(rows);
-        rows.add_(layer.down(activate(m_config.activation, layer.gate(x)).mul_(layer.up(x))));
+        at::Tensor out = layer.down(activate(m_config.activation, layer.gate(x)).mul_(layer.up(x)));
+        rows.add_(m_config.normsBehindBlocks ? layer.behindMlp(out) : out);
+    }
+}
+
+at::Tensor Decoder::attentionOut(const LayerWeights& layer, const at::Tensor& mixed,
+                                 const at::Tensor& gates) const {
+    at::Tensor out = layer.output(gates.defined() ? mixed * at::sigmoid(gates) : mixed);
+    return m_config.normsBehindBlocks ? layer.behindAttention(out) : out;
+}
+
+void Decoder::addDeepFeatures(std::int32_t index, at::Tensor& hidden, std::int64_t tokens,
+                              const DeepFeatures& deep) const {
+    if (static_cast<std::size_t>(index) >= deep.layers.size()) {
+        return;
+    }
+    const at::Tensor& features = deep.layers[static_cast<std::size_t>(index)];
+    if (hidden.size(0) == tokens) {
+        hidden.index_add_(0, deep.tokens, features);
+        return;
+    }
+    // The last layer leaves the last token only.
+    const std::int64_t last = deep.tokens.size(0) - 1;
+    if (deep.tokens[last].item<std::int64_t>() == tokens - 1) {
+        hidden.add_(features.narrow(0, last, 1));
     }
 }
 

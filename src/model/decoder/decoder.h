@@ -1,18 +1,18 @@
 #pragma once
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The decoder of all families: Llama and its relatives (Mistral, Qwen2, ... ForCausalLM in
-// transformers), grouped queries, RMS norms, SwiGLU, optional biases, sliding layers, tied or own
-// head. Works on embeddings, so that pictures can be mixed in before.
+// The decoder of all families, set up by its DecoderConfig: grouped queries, RMS norms (also of
+// heads and behind blocks), gated MLP, optional biases, sliding layers, several rotary settings,
+// tied or own head. Works on embeddings, so that pictures can be mixed in before.
 
 #include "base/cancellation.h"
 #include "base/progress.h"
 #include "cache/kv_cache.h"
 #include "model/aten.h"
+#include "model/decoder/layer_weights.h"
 #include "model/decoder/rotary.h"
 #include "model/layers.h"
 #include "model/model_config.h"
 #include "model/observer.h"
-#include "model/prompt.h"
 #include "model/weight_loader.h"
 
 #include <span>
@@ -38,12 +38,15 @@ struct DecoderPass {
     LayerObserver* observer = nullptr;
     ProgressSink progress = {};
     std::int64_t chunk = 0; ///< rows that a layer of a prefill takes at once; 0 = all
-    /// [token] (time, row, column) of this call; empty = true positions (M-RoPE, field case F067).
-    std::span<const RopePosition> ropePositions = {};
+    /// [token] (time, row, column) of a prefill; empty = true positions (M-RoPE, field case F067).
+    /// What comes after it goes on where the cache says.
+    std::span<const cache::RopePosition> ropePositions = {};
     /// [token] picture of an image token, -1 = none; empty = no pictures.
     std::span<const std::int32_t> imageIndex = {};
     const DeepFeatures& deepstack = kNoDeepFeatures;
 };
+
+class PassState;
 
 class Decoder {
 public:
@@ -61,35 +64,38 @@ public:
     at::Tensor extend(at::Tensor hidden, const DecoderPass& pass) const;
 
 private:
-    struct Layer {
-        RmsNorm attentionNorm, mlpNorm;
-        Linear query, key, value, output, gate, up, down;
-    };
-    struct ForwardState;
     struct RowsWanted;
     struct Projected;
 
-    Layer takeLayer(const std::string& prefix, WeightLoader& loader) const;
     Linear takeHead(const DecoderNames& names, WeightLoader& loader) const;
     at::Tensor split(const at::Tensor& projected, std::int32_t heads) const;
-    ForwardState begin(const at::Tensor& hidden, const DecoderPass& pass) const;
     RowsWanted rowsWanted(std::int32_t index, std::int64_t tokens,
                           const LayerObserver* observer) const;
-    Projected project(const Layer& layer, const at::Tensor& hidden, const RotaryTables& tables,
-                      std::int64_t queryRows) const;
+    Projected project(const LayerWeights& layer, const at::Tensor& hidden,
+                      const RotaryTables& tables, std::int64_t queryRows) const;
+    /// What the attention of a layer adds to rows: mixed values [row, head * dim] to [row, hidden].
+    /// `gates` [row, head * dim] or undefined.
+    at::Tensor attentionOut(const LayerWeights& layer, const at::Tensor& mixed,
+                            const at::Tensor& gates) const;
+    /// Adds what a linear layer gives. Nothing is cached, so the observer hears nothing.
+    void prefillLinear(std::int32_t index, at::Tensor& hidden, const PassState& state) const;
     /// Adds the attention of a layer to `hidden`, of which one row is left after the last layer.
-    void prefillAttention(std::int32_t index, at::Tensor& hidden, const ForwardState& state) const;
+    void prefillAttention(std::int32_t index, at::Tensor& hidden, const PassState& state) const;
     at::Tensor extendAttention(std::int32_t index, const at::Tensor& hidden,
-                               const ForwardState& state) const;
+                               const PassState& state) const;
     void deliver(LayerId layer, const Projected& rows, std::int64_t window,
-                 const ForwardState& state) const;
-    void addMlp(const Layer& layer, at::Tensor& hidden, const DecoderPass& pass) const;
+                 const PassState& state) const;
+    void addMlp(const LayerWeights& layer, at::Tensor& hidden, const DecoderPass& pass) const;
+    /// Adds what pictures give to layer `index` once more; `tokens` of the pass.
+    void addDeepFeatures(std::int32_t index, at::Tensor& hidden, std::int64_t tokens,
+                         const DeepFeatures& deep) const;
     at::Tensor logits(const at::Tensor& lastHidden) const;
 
     DecoderConfig m_config;
-    Rotary m_rotary;
-    at::Tensor m_embedding; ///< [vocabulary, hidden]
-    std::vector<Layer> m_layers;
+    std::vector<Rotary> m_rotaries; ///< of config.ropes.settings
+    at::Tensor m_embedding;         ///< [vocabulary, hidden]
+    double m_embeddingScale = 1.0;  ///< rounded to the compute dtype
+    std::vector<LayerWeights> m_layers;
     RmsNorm m_norm;
     Linear m_head;
 };

@@ -2,109 +2,199 @@
 #include "model/decoder/rope_config.h"
 
 #include "base/error.h"
-
-#include <cmath>
-#include <numbers>
+#include "model/config_values.h"
+#include "model/decoder/rope_frequencies.h"
 
 #include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <optional>
 
 namespace ecokv::model {
 
 namespace {
 
-constexpr double kLlamaTheta = 10000.0; // LlamaConfig's default, used when no key names another
+constexpr const char* kFull = "full_attention";
+constexpr const char* kSliding = "sliding_attention";
 
-double required(const JsonObject& rope, const char* key) {
-    const auto value = rope.findNumber(key);
-    if (!value || !(*value > 0.0)) {
-        throwBadInput(fmt::format("{} must be a positive number.", rope.where(key)),
-                      "Check the rotary settings of config.json.");
-    }
-    return *value;
-}
-
-void refuseNested(const JsonObject& rope) {
-    for (const auto& [key, value] : rope.raw().items()) {
-        if (value.is_object()) {
-            throwBadInput(fmt::format("{}: rotary settings per layer type are not supported yet.",
-                                      rope.where(key.c_str())),
-                          "Supported are rope types default, linear and llama3 for all layers.");
-        }
-    }
-}
-
-/// Llama 3.1: long wavelengths are stretched by `factor`, short ones kept, between them a ramp.
-void applyLlama3(std::vector<float>& frequencies, const JsonObject& rope,
-                 std::int64_t maxPositions) {
-    const double factor = required(rope, "factor");
-    const double low = required(rope, "low_freq_factor");
-    const double high = required(rope, "high_freq_factor");
-    if (!(high > low)) {
-        throwBadInput(fmt::format("{} = {} must be larger than low_freq_factor = {}.",
-                                  rope.where("high_freq_factor"), high, low));
-    }
-    const double trained =
-        rope.number("original_max_position_embeddings", static_cast<double>(maxPositions));
-    for (float& frequency : frequencies) {
-        const double wavelength = 2.0 * std::numbers::pi / frequency;
-        double scaled = frequency;
-        if (wavelength > trained / low) {
-            scaled = frequency / factor;
-        } else if (wavelength >= trained / high) {
-            const double smooth = (trained / wavelength - low) / (high - low);
-            scaled = (1.0 - smooth) * frequency / factor + smooth * frequency;
-        }
-        frequency = static_cast<float>(scaled);
-    }
-}
-
-} // namespace
-
-RopeSettings parseRope(const JsonObject& text, std::int32_t headDim, std::int64_t maxPositions) {
-    const Json nothing = Json::object();
+/// A dictionary of rotary settings: one for all layers, or nested per layer type.
+JsonObject ropeObject(const JsonObject& text, const Json& nothing) {
     auto rope = text.findObject("rope_scaling"); // has the last word in transformers as well
     if (!rope || rope->raw().empty()) {
         rope = text.findObject("rope_parameters");
     }
-    if (!rope) {
-        rope.emplace(nothing, text.origin(), "rope_parameters");
-    }
-    refuseNested(*rope);
+    return rope ? *rope : JsonObject(nothing, text.origin(), "rope_parameters");
+}
 
-    RopeSettings settings;
-    const auto nested = rope->findNumber("rope_theta");
-    settings.theta = nested ? *nested : text.number("rope_theta", kLlamaTheta);
-    if (!(settings.theta > 0.0)) {
-        throwBadInput(
-            fmt::format("{}: rope_theta = {} must be positive.", text.origin(), settings.theta));
-    }
-    const double partial =
-        rope->number("partial_rotary_factor", text.number("partial_rotary_factor", 1.0));
-    if (partial != 1.0) {
-        throwBadInput(fmt::format("{} = {}: partly rotated heads are not supported yet.",
-                                  rope->where("partial_rotary_factor"), partial));
-    }
-    for (std::int32_t i = 0; i < headDim; i += 2) {
-        // float32 exponent, as the reference computes it
-        const float exponent = static_cast<float>(i) / static_cast<float>(headDim);
-        const auto power = static_cast<float>(std::pow(settings.theta, exponent));
-        settings.inverseFrequencies.push_back(1.0F / power);
-    }
-
-    const char* key = rope->has("rope_type") ? "rope_type" : "type";
-    const std::string type = rope->string(key, "default");
-    if (type == "linear") {
-        const auto factor = static_cast<float>(required(*rope, "factor"));
-        for (float& frequency : settings.inverseFrequencies) {
-            frequency /= factor;
+void refuseNested(const JsonObject& rope, const DecoderConfig& decoder) {
+    for (const auto& [key, value] : rope.raw().items()) {
+        if (value.is_object()) {
+            throwBadInput(fmt::format("{}: a {} decoder has one rotary setting for all layers.",
+                                      rope.where(key.c_str()), decoder.family),
+                          "Write the settings without layer types.");
         }
-    } else if (type == "llama3") {
-        applyLlama3(settings.inverseFrequencies, *rope, maxPositions);
-    } else if (type != "default") {
-        throwBadInput(fmt::format("{} = \"{}\" is not supported.", rope->where(key), type),
-                      "Supported rope types are default, linear and llama3.");
+    }
+}
+
+double positive(const JsonObject& object, const char* key, double value) {
+    if (!(value > 0.0)) {
+        throwBadInput(fmt::format("{} = {} must be positive.", object.where(key), value));
+    }
+    return value;
+}
+
+/// rope_theta beside `rope_scaling`, or inside `rope_parameters`.
+double theta(const JsonObject& text, const JsonObject& rope, const DecoderTraits& traits) {
+    if (const auto inside = rope.findNumber("rope_theta")) {
+        return positive(rope, "rope_theta", *inside);
+    }
+    if (!text.has("rope_theta") && traits.theta == 0.0) { // field case F091
+        throwBadInput(fmt::format("{} is missing; a {} decoder has no usual one.",
+                                  text.where("rope_theta"), traits.type),
+                      "Add rope_theta (1000000 in most of these models), or fetch config.json "
+                      "again.");
+    }
+    return positive(text, "rope_theta", text.number("rope_theta", traits.theta));
+}
+
+std::int64_t trainedPositions(const JsonObject& text, const JsonObject& rope,
+                              const DecoderConfig& decoder) {
+    const char* key = "original_max_position_embeddings";
+    const JsonObject& place = text.has(key) ? text : rope;
+    return size(place, key, decoder.maxPositions);
+}
+
+/// Dims of a head that turn.
+std::int32_t rotaryDim(const JsonObject& text, const JsonObject& rope, const DecoderTraits& traits,
+                       const DecoderConfig& decoder) {
+    const char* key = "partial_rotary_factor";
+    const double partial = rope.number(key, text.number(key, traits.partialRotary));
+    if (!traits.isHybrid && partial != 1.0) {
+        throwBadInput(fmt::format("{} = {}: a {} decoder turns whole heads.", rope.where(key),
+                                  partial, decoder.family));
+    }
+    const auto dims = static_cast<std::int32_t>(decoder.headDim * partial);
+    if (!(partial > 0.0 && partial <= 1.0) || dims < 2 || dims % 2 != 0) {
+        throwBadInput(fmt::format("{} = {} of heads of {} gives no pairs.", rope.where(key),
+                                  partial, decoder.headDim));
+    }
+    return dims;
+}
+
+/// mrope_section: pairs of each axis.
+std::array<std::int64_t, 3> sections(const JsonObject& rope, const DecoderTraits& traits,
+                                     std::int64_t count) {
+    const char* key = "mrope_section";
+    const Json* list = rope.find(key);
+    std::array<std::int64_t, 3> pairs{24, 20, 20}; // of Qwen3-VL
+    if (traits.isHybrid) {
+        pairs = {11, 11, 10}; // of Qwen3.5
+    }
+    if (list == nullptr && traits.mrope == MropeLayout::Chunked) {
+        throwBadInput(fmt::format("{} is missing.", rope.where(key)),
+                      "A Qwen2-VL decoder needs it to place pictures.");
+    }
+    if (list != nullptr) {
+        const bool isTriple =
+            list->is_array() && list->size() == 3 && std::ranges::all_of(*list, [](const Json& n) {
+                return n.is_number_integer() && n.get<std::int64_t>() >= 0;
+            });
+        if (!isTriple) {
+            throwBadInput(fmt::format("{} must be three numbers.", rope.where(key)));
+        }
+        pairs = list->get<std::array<std::int64_t, 3>>();
+    }
+    const bool isChunked = traits.mrope == MropeLayout::Chunked;
+    if (isChunked && std::accumulate(pairs.begin(), pairs.end(), std::int64_t{0}) != count) {
+        throwBadInput(fmt::format("{} = [{}, {}, {}] does not add up to the {} pairs of a head.",
+                                  rope.where(key), pairs[0], pairs[1], pairs[2], count));
+    }
+    return pairs;
+}
+
+/// [pair] 0 time, 1 row, 2 column (M-RoPE, arXiv 2409.12191).
+std::vector<std::uint8_t> axesOf(MropeLayout layout, const std::array<std::int64_t, 3>& pairs,
+                                 std::int64_t count) {
+    std::vector<std::uint8_t> axes;
+    for (std::int64_t pair = 0; pair < count; ++pair) {
+        std::uint8_t axis = 0;
+        if (layout == MropeLayout::Chunked) {
+            axis = pair < pairs[0] ? 0 : pair < pairs[0] + pairs[1] ? 1 : 2;
+        } else if (pair < 3 * pairs[static_cast<std::size_t>(pair % 3)]) {
+            axis = static_cast<std::uint8_t>(pair % 3); // turns, until an axis has all its pairs
+        }
+        axes.push_back(axis);
+    }
+    return axes;
+}
+
+/// One setting for every layer.
+RopeSettings readShared(const JsonObject& text, const DecoderTraits& traits,
+                        const DecoderConfig& decoder) {
+    const Json nothing = Json::object();
+    const JsonObject rope = ropeObject(text, nothing);
+    refuseNested(rope, decoder);
+    RopeSettings settings =
+        ropeSettings({.rope = rope,
+                      .theta = theta(text, rope, traits),
+                      .rotaryDim = rotaryDim(text, rope, traits, decoder),
+                      .maxPositions = decoder.maxPositions,
+                      .trainedPositions = trainedPositions(text, rope, decoder)});
+    if (traits.mrope != MropeLayout::None) {
+        settings.axes = axesOf(traits.mrope, sections(rope, traits, settings.rotaryDim() / 2),
+                               settings.rotaryDim() / 2);
     }
     return settings;
+}
+
+/// Gemma 3: `rope_parameters` nested per layer type, or rope_theta, rope_scaling (full layers) and
+/// rope_local_base_freq (sliding layers) of older exports.
+RopeSettings readOfType(const JsonObject& text, const DecoderTraits& traits,
+                        const DecoderConfig& decoder, const char* type) {
+    const bool isFull = type == kFull;
+    const Json nothing = Json::object();
+    std::optional<JsonObject> rope;
+    if (const auto parameters = text.findObject("rope_parameters")) {
+        rope = parameters->findObject(type);
+        if (!parameters->raw().empty() && !parameters->find(kFull) && !parameters->find(kSliding)) {
+            throwBadInput(fmt::format("{} names neither {} nor {}.", text.where("rope_parameters"),
+                                      kFull, kSliding),
+                          "A Gemma 3 decoder has rotary settings for each of the two.");
+        }
+    }
+    const auto scaling = isFull ? text.findObject("rope_scaling") : std::nullopt;
+    Json merged = rope ? rope->raw() : nothing;
+    if (scaling) {
+        merged.update(scaling->raw());
+    }
+    const std::string where = scaling ? "rope_scaling" : std::string("rope_parameters.") + type;
+    const JsonObject settings(merged, text.origin(), where);
+    const char* key = isFull ? "rope_theta" : "rope_local_base_freq";
+    const double usual = isFull ? traits.theta : traits.localTheta;
+    return ropeSettings(
+        {.rope = settings,
+         .theta = positive(text, key, settings.number("rope_theta", text.number(key, usual))),
+         .rotaryDim = rotaryDim(text, settings, traits, decoder),
+         .maxPositions = decoder.maxPositions,
+         .trainedPositions = trainedPositions(text, settings, decoder)});
+}
+
+} // namespace
+
+LayerRopes readRopes(const JsonObject& text, const DecoderTraits& traits,
+                     const DecoderConfig& decoder) {
+    if (traits.localTheta == 0.0) {
+        return {{readShared(text, traits, decoder)}, {}};
+    }
+    LayerRopes ropes{
+        {readOfType(text, traits, decoder, kFull), readOfType(text, traits, decoder, kSliding)},
+        {}};
+    for (const std::int64_t window : decoder.slidingWindows) {
+        ropes.ofLayer.push_back(window > 0 ? 1 : 0);
+    }
+    return ropes;
 }
 
 } // namespace ecokv::model

@@ -27,6 +27,9 @@ constexpr Entry kEntries[] = {
     {"LlamaForCausalLM", "llama", &readTextModel},
     {"MistralForCausalLM", "mistral", &readTextModel},
     {"Qwen2ForCausalLM", "qwen2", &readTextModel},
+    {"Qwen3ForCausalLM", "qwen3", &readTextModel},
+    {"Qwen3_5ForCausalLM", "qwen3_5_text", &readTextModel},
+    {"Gemma3ForCausalLM", "gemma3_text", &readTextModel},
 };
 
 std::optional<DType> storedDType(const JsonObject& config) {

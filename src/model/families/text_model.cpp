@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Language models without eyes: LlamaForCausalLM, MistralForCausalLM, Qwen2ForCausalLM.
+// Language models without eyes: LlamaForCausalLM, MistralForCausalLM, Qwen2ForCausalLM, ...
 #include "model/decoder/decoder_config.h"
 #include "model/families/family.h"
 #include "model/vision/vision_encoder.h"
@@ -8,11 +8,14 @@ namespace ecokv::model {
 
 namespace {
 
+/// transformers 5 writes the text part of Qwen3.5 under the names of the whole model (F087).
+constexpr PrefixRule kPrefixRules[] = {{"model.language_model.", "model."}};
+
 class TextModel final : public Family {
 public:
     using Family::Family;
 
-    std::span<const PrefixRule> prefixRules() const override { return {}; }
+    std::span<const PrefixRule> prefixRules() const override { return kPrefixRules; }
     DecoderNames decoderNames() const override { return {.prefix = "model.", .head = "lm_head"}; }
 };
 
