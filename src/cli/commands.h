@@ -12,6 +12,7 @@ namespace ecokv::cli {
 void addRunCommand(CLI::App& app);
 void addGeometryCommand(CLI::App& app);
 void addInfoCommand(CLI::App& app);
+void addDoctorCommand(CLI::App& app);
 void addReplayCommand(CLI::App& app);
 void addSweepCommand(CLI::App& app);
 void addDiffCommand(CLI::App& app);

@@ -77,6 +77,7 @@ int runProgram(int argc, char** argv) {
     ecokv::cli::addDiffCommand(app);
     ecokv::cli::addExportTableCommand(app);
     ecokv::cli::addInfoCommand(app);
+    ecokv::cli::addDoctorCommand(app);
     ecokv::cli::addGeometryCommand(app);
     ecokv::cli::addPoliciesCommand(app);
     ecokv::cli::addDevicesCommand(app);

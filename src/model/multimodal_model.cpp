@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "model/describe_model.h"
+#include "model/end_tokens.h"
 #include "model/tensor_bridge.h"
 #include "model/torch_runtime.h"
 
@@ -63,7 +64,7 @@ MultimodalModel::MultimodalModel(Files files, const LoadOptions& options)
     m_info = makeModelInfo(
         files.folder,
         {.config = m_family->config(), .checkpoint = m_checkpoint, .prompts = m_promptBuilder});
-    m_endTokens = readEndTokens(files.folder, m_family->config());
+    m_endTokens = model::endTokens(files.folder, m_family->config(), m_promptBuilder.tokenizer());
     m_dtype = chooseComputeDType({.asked = options.dtype,
                                   .stored = m_info.storedDType,
                                   .weightBytes = m_info.weightBytes,

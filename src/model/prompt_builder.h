@@ -21,6 +21,10 @@ namespace ecokv::model {
 class PromptBuilder {
 public:
     static PromptBuilder open(const std::filesystem::path& folder, const Family& family);
+    /// From parts that are open already.
+    PromptBuilder(const Family& family, Tokenizer tokenizer,
+                  std::unique_ptr<const PictureProcessor> processor,
+                  std::optional<ChatTemplate> chatTemplate);
 
     /// Throws Error{BadInput}: pictures and markers do not match (F055), too long (F057), ...
     Prompt build(const PromptRequest& request) const;
@@ -31,10 +35,6 @@ public:
     const std::string& imageMarker() const { return m_marker; } ///< "<image>"; "" = text only
 
 private:
-    PromptBuilder(const Family& family, Tokenizer tokenizer,
-                  std::unique_ptr<const PictureProcessor> processor,
-                  std::optional<ChatTemplate> chatTemplate);
-
     /// Text around the user's words; found by rendering a stand-in for them.
     struct Frame {
         std::string before, after;

@@ -117,6 +117,10 @@ at::Tensor WeightLoader::load(const StoredTensor& stored) {
         m_unreadable.push_back(fmt::format("{} is {}", stored.name, stored.describe()));
         return {};
     }
+    if (m_target.shapesOnly) {
+        const at::TensorOptions options(toTorch(m_target.dtype));
+        return at::empty(stored.shape, options.device(c10::kMeta));
+    }
     at::Tensor result =
         blobOf(stored, *dtype).to(toTorch(m_target.device), toTorch(m_target.dtype));
     m_bytesDone += static_cast<std::int64_t>(stored.bytes.size());

@@ -25,6 +25,8 @@ struct WeightTarget {
     Device device;
     ProgressSink progress;
     CancellationToken cancel;
+    /// Tensors of the right shape without data: everything is checked, nothing is read.
+    bool shapesOnly = false;
 };
 
 class WeightLoader {

@@ -5,6 +5,7 @@
 
 #include "base/cancellation.h"
 #include "base/progress.h"
+#include "session/doctor_report.h"
 #include "session/run_config.h"
 #include "session/run_result.h"
 
@@ -50,6 +51,9 @@ public:
     virtual ~Engine() = default;
     virtual ModelSummary describe(const std::filesystem::path& model) = 0;
     virtual DeviceReport devices() = 0;
+    /// Looks through a folder and a prompt for it; reads no weights. What is wrong is a finding, so
+    /// that all of it is known at once; throws only for bugs.
+    virtual DoctorReport examine(const DoctorRequest& request) = 0;
     /// Runs one prompt; the model stays loaded for the next run with the same folder, device,
     /// dtype. Throws Error; on cancel the trace written so far stays readable under its .part name.
     virtual RunResult run(const RunConfig& config, RunListener& listener,

@@ -5,6 +5,7 @@
 #include "base/stop_watch.h"
 #include "kernels/device_memory.h"
 #include "model/model.h"
+#include "session/doctor.h"
 #include "session/engine.h"
 #include "session/runner.h"
 
@@ -76,6 +77,7 @@ class EngineImpl : public Engine {
 public:
     ModelSummary describe(const std::filesystem::path& folder) override;
     DeviceReport devices() override;
+    DoctorReport examine(const DoctorRequest& request) override;
     RunResult run(const RunConfig& config, RunListener& listener,
                   const CancellationToken& cancel) override;
 
@@ -145,6 +147,22 @@ DeviceReport EngineImpl::devices() {
     report.chosen = isUsable(cuda) ? "cuda" : "cpu";
     report.lines.push_back("auto uses: " + report.chosen);
     return report;
+}
+
+DoctorReport EngineImpl::examine(const DoctorRequest& request) {
+    ChosenDevice chosen;
+    try {
+        chosen.device = chooseDevice(request.device);
+    } catch (const Error& error) {
+        chosen.refusals.push_back(
+            {"Device", "GPU", error.message(), Severity::Problem, error.advice()});
+    }
+    const kernels::CudaReport cuda = kernels::cudaReport();
+    chosen.name = chosen.device.kind == DeviceKind::Cuda ? cuda.deviceName : std::string("cpu");
+    if (request.device == DeviceChoice::Auto && cuda.built && !cuda.problem.empty()) {
+        chosen.notes.push_back("not usable: " + cuda.problem);
+    }
+    return makeDoctorReport(request, chosen, computeDType(request.dtype));
 }
 
 Device EngineImpl::chooseDevice(DeviceChoice choice) const {

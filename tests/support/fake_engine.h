@@ -23,7 +23,10 @@ struct FakeBehaviour {
     bool ignoresCancel = false;            ///< a worker that is slow to stop
     std::function<void()> failure;         ///< throws what a run is to fail with
     std::function<void()> describeFailure;
-    std::atomic<int> runs{0}, finishedRuns{0}, created{0};
+    std::vector<Finding> findings = {
+        {"Files", "config.json", "1.5 kB", Severity::Good, ""},
+        {"Text", "Chat template", "none in any of its places", Severity::Note, "Write it all."}};
+    std::atomic<int> runs{0}, finishedRuns{0}, created{0}, examinations{0};
 };
 
 class FakeEngine : public session::Engine {
@@ -49,6 +52,16 @@ public:
         summary.weightBytes = 3'700'000;
         summary.dtype = "bfloat16";
         return summary;
+    }
+
+    session::DoctorReport examine(const session::DoctorRequest& request) override {
+        ++m_behaviour->examinations;
+        session::DoctorReport report;
+        report.model = request.model.filename().string();
+        report.family = "llava";
+        report.device = "cpu";
+        report.findings = m_behaviour->findings;
+        return report;
     }
 
     session::DeviceReport devices() override { return {"cpu", {"CPU kernels: AVX2"}}; }

@@ -51,7 +51,8 @@ public:
 
     const std::string& origin() const { return m_origin; } ///< file it came from
     const std::string& source() const { return m_source; }
-    const Json& specialTokens() const { return m_specialTokens; }
+    /// Other places with another template, which is not used.
+    const std::vector<std::string>& notes() const { return m_notes; }
 
 private:
     ChatTemplate(std::string source, std::string origin, Json specialTokens);

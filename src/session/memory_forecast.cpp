@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "session/memory_forecast.h"
+
+#include <algorithm>
+#include <fstream>
+#include <limits>
+#include <string>
+
+namespace ecokv::session {
+
+namespace {
+
+std::int64_t layerBytesPerToken(const model::ModelInfo& model, DType dtype) {
+    return 2LL * model.kvHeads * model.headDim * static_cast<std::int64_t>(dtypeSize(dtype));
+}
+
+std::int64_t windowOf(const model::ModelInfo& model, std::int32_t layer) {
+    const auto index = static_cast<std::size_t>(layer);
+    return index < model.slidingWindows.size() ? model.slidingWindows[index] : 0;
+}
+
+/// Hidden states, projections and the two halves of the MLP for all tokens of a prompt.
+std::uint64_t workingBytes(const ForecastRequest& request) {
+    const model::ModelInfo& model = request.model;
+    const std::int64_t perToken = 3LL * model.hidden +
+                                  (2LL * model.heads + 2LL * model.kvHeads) * model.headDim +
+                                  3LL * request.intermediate;
+    const auto size = static_cast<std::int64_t>(dtypeSize(request.compute));
+    return static_cast<std::uint64_t>(request.tokens * perToken * size +
+                                      model.vocabulary * std::int64_t{4});
+}
+
+} // namespace
+
+std::int64_t cacheBytesPerToken(const model::ModelInfo& model, DType dtype) {
+    std::int64_t bytes = 0;
+    for (std::int32_t layer = 0; layer < model.layers; ++layer) {
+        bytes += model.isLinear(LayerId{layer}) ? 0 : layerBytesPerToken(model, dtype);
+    }
+    return bytes;
+}
+
+MemoryForecast forecastMemory(const ForecastRequest& request) {
+    const model::ModelInfo& model = request.model;
+    const std::int64_t perToken = layerBytesPerToken(model, request.compute);
+    const std::int64_t kept =
+        request.budget > 0 ? std::min(request.budget, request.tokens) : request.tokens;
+    MemoryForecast memory;
+    const bool asStored = request.compute == model.storedDType;
+    memory.weightsStayOnDisk = asStored && request.device.kind == DeviceKind::Cpu;
+    memory.weights = static_cast<std::uint64_t>(
+        asStored ? model.weightBytes
+                 : model.parameters * static_cast<std::int64_t>(dtypeSize(request.compute)));
+    for (std::int32_t layer = 0; layer < model.layers; ++layer) {
+        if (model.isLinear(LayerId{layer})) {
+            continue;
+        }
+        const std::int64_t window = windowOf(model, layer);
+        const std::int64_t seen = window > 0 ? std::min(window, request.tokens) : request.tokens;
+        memory.fullLayer =
+            std::max(memory.fullLayer, static_cast<std::uint64_t>(perToken * request.tokens));
+        memory.keptCache +=
+            static_cast<std::uint64_t>(perToken * (window > 0 ? seen : std::min(kept, seen)));
+        memory.fullCache += static_cast<std::uint64_t>(perToken * seen);
+    }
+    memory.working = workingBytes(request);
+    memory.available = request.device.kind == DeviceKind::Cpu ? availableMemory() : 0;
+    return memory;
+}
+
+std::uint64_t availableMemory() {
+    std::ifstream file("/proc/meminfo");
+    std::string name;
+    std::uint64_t kilobytes = 0;
+    while (file >> name >> kilobytes) {
+        if (name == "MemAvailable:") {
+            return kilobytes * 1024;
+        }
+        file.ignore(std::numeric_limits<std::streamsize>::max(), '\n');
+    }
+    return 0;
+}
+
+} // namespace ecokv::session
