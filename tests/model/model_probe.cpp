@@ -228,6 +228,7 @@ Json buildPrompt(const Words& words) {
     return {{"text", prompt.text},
             {"ids", prompt.tokenIds},
             {"kinds", numbersOf(prompt.tokenKind)},
+            {"from_template", prompt.fromTemplate},
             {"image", prompt.imageIndex},
             {"boxes", boxesOf(prompt)},
             {"roles", numbersOf(prompt.patchRole)},

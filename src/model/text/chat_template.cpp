@@ -171,10 +171,11 @@ Json toJson(const std::vector<ChatMessage>& messages, bool asParts,
     return list;
 }
 
+/// Of an empty part there is none: models without eyes have an empty picture marker.
 std::size_t countOf(const std::string& text, const std::string& part) {
     std::size_t count = 0;
-    for (std::size_t at = text.find(part); at != std::string::npos;
-         at = text.find(part, at + part.size())) {
+    for (std::size_t at = part.empty() ? std::string::npos : text.find(part);
+         at != std::string::npos; at = text.find(part, at + part.size())) {
         ++count;
     }
     return count;
