@@ -32,6 +32,12 @@ case "$demo" in
     ask=(--image "$picture" --prompt "$question")
     recipe="demo-135m"
     ;;
+smollm2)
+    model=$4
+    answer=$(cat resources/demo-135m/text-answer.txt)
+    ask=(--plain-prompt --prompt "$(cat resources/demo-135m/text-prompt.txt)")
+    recipe=demo-text
+    ;;
 esac
 
 "$bin/ecokv" run --model "$model" "${ask[@]}" --policy ecokv --budget 48 --max-new-tokens 16 \

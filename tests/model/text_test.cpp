@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Edges of the text code that the Python oracles do not reach.
 #include "model/text/byte_alphabet.h"
+#include "model/text/chat_template.h"
 #include "model/text/split_behavior.h"
 #include "model/text/stream_decoder.h"
 #include "model/text/text_pattern.h"
@@ -117,6 +118,19 @@ TEST(SplitSpans, everyBehaviourCutsAsItsNameSays) {
     EXPECT_EQ(cut(SplitBehavior::MergedWithPrevious), (Spans{{0, 2}, {2, 3}, {3, 6}, {6, 7}}));
     EXPECT_EQ(cut(SplitBehavior::MergedWithNext), (Spans{{0, 1}, {1, 2}, {2, 5}, {5, 7}}));
     EXPECT_EQ(cut(SplitBehavior::Contiguous), (Spans{{0, 1}, {1, 3}, {3, 5}, {5, 6}, {6, 7}}));
+}
+
+// Models without eyes have no image marker: an empty one is no endless search.
+TEST(ChatTemplate, aTemplateThatTakesOneStringNeedsNoMarker) {
+    const auto chat = ChatTemplate::fromSource(
+        "{% for m in messages %}<{{ m['role'] }}>{{ m['content'] + '.' }}{% endfor %}", "here",
+        Json::object());
+    const RenderedChat rendered = chat.render({{"user", "hi", 0}}, "");
+    EXPECT_EQ(rendered.text, "<user>hi.");
+    EXPECT_FALSE(rendered.contentAsParts);
+    EXPECT_TRUE(rendered.notes.empty()) << "there is no picture to write a marker for";
+    const RenderedChat picture = chat.render({{"user", "hi", 1}}, "<image>");
+    EXPECT_EQ(picture.notes.size(), 1U);
 }
 
 } // namespace ecokv::model

@@ -253,9 +253,11 @@ RenderedChat ChatTemplate::render(const std::vector<ChatMessage>& messages,
     chat.notes = m_notes;
     chat.contentAsParts = fits(true);
     if (!chat.contentAsParts && fits(false)) {
-        chat.notes.push_back(fmt::format("The template in {} takes the message as one string; "
-                                         "picture markers were written before the words.",
-                                         m_origin));
+        if (pictures > 0) {
+            chat.notes.push_back(fmt::format("The template in {} takes the message as one string; "
+                                             "picture markers were written before the words.",
+                                             m_origin));
+        }
         chat.text = attempt(messages, false);
         return chat;
     }
