@@ -100,8 +100,8 @@ TEST(ModelConfig, otherModelsAreRefusedByNameWithWhatIsSupported) {
         sentence(R"({"model_type":"bert","architectures":["BertForMaskedLM"]})");
     EXPECT_SAYS(other, "BertForMaskedLM");
     EXPECT_SAYS(other, "Supported are LlavaForConditionalGeneration, ");
-    EXPECT_SAYS(sentence(R"({"model_type":"llava","text_config":{"model_type":"gemma3_text"}})"),
-                "gemma3_text");
+    EXPECT_SAYS(sentence(R"({"model_type":"llava","text_config":{"model_type":"falcon"}})"),
+                "falcon");
     EXPECT_SAYS(
         sentence(R"({"model_type":"llava","vision_config":{"model_type":"siglip_vision_model"}})"),
         "siglip_vision_model");
