@@ -67,14 +67,19 @@ std::vector<TokenId> tokenList(const JsonObject& object, const char* key) {
     return ids;
 }
 
-TokenId imageToken(const JsonObject& config, TokenId fallback) {
-    const char* key = config.has("image_token_index") ? "image_token_index" : "image_token_id";
-    const std::int64_t image = config.integer(key, fallback);
-    if (image < 0 || image > std::numeric_limits<TokenId>::max()) {
-        throwBadInput(fmt::format("{} = {} is not a token id.", config.where(key), image),
+TokenId tokenOf(const JsonObject& config, const std::string& role, TokenId fallback) {
+    const std::string older = role + "_index";
+    const std::string key = config.has(older.c_str()) ? older : role + "_id";
+    const std::int64_t token = config.integer(key.c_str(), fallback);
+    if (token < 0 || token > std::numeric_limits<TokenId>::max()) {
+        throwBadInput(fmt::format("{} = {} is not a token id.", config.where(key.c_str()), token),
                       "Check config.json.");
     }
-    return static_cast<TokenId>(image);
+    return static_cast<TokenId>(token);
+}
+
+TokenId imageToken(const JsonObject& config, TokenId fallback) {
+    return tokenOf(config, "image_token", fallback);
 }
 
 void refuseModelType(const JsonObject& object, const char* part, const char* supported) {

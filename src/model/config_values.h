@@ -18,6 +18,8 @@ std::vector<TokenId> tokenList(const JsonObject& object, const char* key);
 /// The token that stands for pictures, under either of its spellings (`image_token_index` in older
 /// exports, `image_token_id`).
 TokenId imageToken(const JsonObject& config, TokenId fallback);
+/// Any token with a role, "boi_token" for `boi_token_index` or `boi_token_id`.
+TokenId tokenOf(const JsonObject& config, const std::string& role, TokenId fallback);
 /// For a `model_type` that is not supported as `part` of a model.
 [[noreturn]] void refuseModelType(const JsonObject& object, const char* part,
                                   const char* supported);

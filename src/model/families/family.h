@@ -56,6 +56,7 @@ struct ConfigFile {
 /// Throws Error{BadInput} naming the key.
 using ReadFamily = std::unique_ptr<Family> (*)(const ConfigFile&);
 
+std::unique_ptr<Family> readGemma3(const ConfigFile& file);
 std::unique_ptr<Family> readIdefics3(const ConfigFile& file);
 std::unique_ptr<Family> readLlava(const ConfigFile& file);
 std::unique_ptr<Family> readTextModel(const ConfigFile& file);

@@ -22,6 +22,7 @@ struct Entry {
 /// One line per architecture.
 constexpr Entry kEntries[] = {
     {"LlavaForConditionalGeneration", "llava", &readLlava},
+    {"Gemma3ForConditionalGeneration", "gemma3", &readGemma3},
     {"Idefics3ForConditionalGeneration", "idefics3", &readIdefics3},
     {"SmolVLMForConditionalGeneration", "smolvlm", &readIdefics3},
     {"LlamaForCausalLM", "llama", &readTextModel},
