@@ -7,7 +7,6 @@ ClipVisionTower::ClipVisionTower(const VisionConfig& config, std::int32_t layers
                                  const std::string& prefix, WeightLoader& loader)
     : m_config(config) {
     const std::int64_t hidden = config.hidden;
-    const std::int64_t inner = config.intermediate;
     const std::int64_t patch = config.patchSize;
     const std::string embeddings = prefix + "embeddings.";
     m_classEmbedding = loader.take(embeddings + "class_embedding", {hidden});
