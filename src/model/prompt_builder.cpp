@@ -56,7 +56,8 @@ std::vector<TokenId> PromptBuilder::encode(const PromptRequest& request, const s
     std::vector<TokenId> ids = m_tokenizer.encode(text, !request.applyTemplate);
     if (!request.applyTemplate && ids.size() > 1 && ids[0] == ids[1] &&
         m_tokenizer.isSpecial(ids[0]) &&
-        text.starts_with(m_tokenizer.tokenString(ids[0]))) { // field case F113
+        text.starts_with(m_tokenizer.tokenString(ids[0])) && // field case F113
+        ids.size() > m_tokenizer.encode(text, false).size()) {
         ids.erase(ids.begin());
         prompt.notes.push_back(fmt::format("The text begins with {} itself; the tokenizer's own "
                                            "was left out.",
