@@ -102,14 +102,13 @@ TEST(ModelConfig, otherModelsAreRefusedByNameWithWhatIsSupported) {
     EXPECT_SAYS(other, "Supported are LlavaForConditionalGeneration, ");
     EXPECT_SAYS(sentence(R"({"model_type":"llava","text_config":{"model_type":"falcon"}})"),
                 "falcon");
-    EXPECT_SAYS(
-        sentence(R"({"model_type":"llava","vision_config":{"model_type":"siglip_vision_model"}})"),
-        "siglip_vision_model");
+    EXPECT_SAYS(sentence(R"({"model_type":"llava","vision_config":{"model_type":"pixtral"}})"),
+                "pixtral");
     EXPECT_SAYS(sentence("{\n  \"model_type\": llava\n}"), "line 2, column 17");
     EXPECT_SAYS(sentence(R"({"model_type":"llama","architectures":["LlamaForCausalLM"],)"
                          R"("quantization_config":{"quant_method":"fp8"}})"),
                 "quantised (\"fp8\")"); // F093: packed bytes are not read as plain ones
-    EXPECT_SAYS(refused("", R"("vision_feature_layer":[-2,-1],)"), "[-2,-1]");
+    EXPECT_SAYS(refused("", R"("vision_feature_layer":[-2,"a"],)"), "[-2,\"a\"]");
     EXPECT_SAYS(refused("", R"("vision_feature_layer":-30,)"), "-30");
     EXPECT_SAYS(refused("", R"("vision_feature_select_strategy":"cls",)"), "\"cls\"");
     EXPECT_SAYS(refused(R"("hidden_act":"xielu",)"), "xielu");

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from checkpoint_names import newest_layout, oldest_layout, renamed
 from conftest import DEMO_DOCUMENTS, DEMO_MODEL
 from model_reference import Evictions, assert_close, reference_logits
 from PIL import Image
@@ -126,26 +127,6 @@ def test_decoding_from_an_evicted_cache_equals_masking_the_evicted_tokens(tmp_pa
 
 
 # --- layouts and spellings of checkpoints ---------------------------------------------------------
-
-
-def renamed(folder: Path, rename: Callable[[str], str]) -> None:
-    path = folder / "model.safetensors"
-    tensors = {rename(name): tensor.clone() for name, tensor in load_file(path).items()}
-    save_file(tensors, path, {"format": "pt"})
-
-
-def newest_layout(name: str) -> str:
-    if name.startswith(("model.", "lm_head.")):
-        return name
-    name = name.removeprefix("language_model.") if name.startswith("language_model.lm_head") else f"model.{name}"
-    return name.replace("model.language_model.model.", "model.language_model.")
-
-
-def oldest_layout(name: str) -> str:
-    name = newest_layout(name)
-    if name.startswith("lm_head."):
-        return f"language_model.{name}"
-    return name.removeprefix("model.").replace("language_model.", "language_model.model.")
 
 
 @pytest.mark.parametrize("layout", [newest_layout, oldest_layout])

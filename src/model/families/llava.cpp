@@ -1,37 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// LLaVA-1.5 (arXiv 2310.03744): CLIP tower, two-layer projector, one square per picture.
+// LLaVA-1.5 (arXiv 2310.03744): CLIP or SigLIP tower, two-layer projector, one square per picture.
 #include "base/error.h"
-#include "model/config_values.h"
-#include "model/decoder/decoder_config.h"
-#include "model/families/family.h"
+#include "model/families/llava_parts.h"
 #include "model/image/clip_processor.h"
-#include "model/vision/clip_tower.h"
-#include "model/vision/projector_mlp.h"
-#include "model/vision/vision_config.h"
-#include "model/vision/vision_encoder.h"
 
 #include <fmt/format.h>
 
 namespace ecokv::model {
 
 namespace {
-
-/// Names as transformers 5 holds them in memory; what it and older releases write to files (F087).
-constexpr PrefixRule kPrefixRules[] = {
-    {"language_model.model.", "model.language_model."},
-    {"language_model.lm_head.", "lm_head."},
-    {"vision_tower.", "model.vision_tower."},
-    {"multi_modal_projector.", "model.multi_modal_projector."},
-};
-
-struct LlavaParts {
-    VisionConfig vision;
-    ProjectorConfig projector;
-    std::string configPath;
-
-    /// Patches, plus one with the class token (field case F054).
-    std::int32_t tokens() const { return vision.patches() + (projector.dropsClassToken ? 0 : 1); }
-};
 
 class LlavaProcessor final : public PictureProcessor {
 public:
@@ -44,40 +21,43 @@ public:
     std::vector<std::pair<std::string, std::string>> describe() const override;
 
 private:
+    std::vector<ImageToken> tokens(const Placement& placement) const;
+
     LlavaParts m_parts;
     ClipProcessorConfig m_settings;
     std::string m_marker; ///< "<image>", the image token itself
 };
 
-PreparedPicture LlavaProcessor::prepare(const Picture& picture, std::size_t /*count*/) const {
+/// Patches row after row. The first token, which select strategy "default" drops, is CLIP's class
+/// token, without a place in the picture, or SigLIP's first patch.
+std::vector<ImageToken> LlavaProcessor::tokens(const Placement& placement) const {
     const VisionConfig& vision = m_parts.vision;
-    const std::int32_t side = vision.imageSize;
-    ProcessedImage image = processImage(picture, m_settings);
-    if (image.size != ImageSize{side, side}) {
-        throwBadInput(
-            fmt::format("{} prepares the picture {} as {} x {} pixels, but the tower of {} takes "
-                        "{} x {}.",
-                        m_settings.source, picture.path, image.size.width, image.size.height,
-                        m_parts.configPath, side, side),
-            "The two files belong to different models.");
+    const auto patch = static_cast<double>(vision.patchSize);
+    std::vector<ImageToken> tokens;
+    if (!vision.isSiglip) {
+        tokens.push_back({});
     }
+    addCells(tokens, placement, {vision.gridSide(), vision.gridSide(), patch, patch});
+    if (m_parts.projector.dropsFirstToken) {
+        tokens.erase(tokens.begin());
+    }
+    return tokens;
+}
+
+PreparedPicture LlavaProcessor::prepare(const Picture& picture, std::size_t /*count*/) const {
+    const std::int32_t side = m_parts.vision.imageSize;
+    ProcessedImage image = processImage(picture, m_settings);
+    SquareCheck{m_parts, m_settings.source, picture.path}.require(image.size.width,
+                                                                  image.size.height);
     PreparedPicture result;
     result.resizedWidth = result.resizedHeight = side;
-    result.gridColumns = result.gridRows = vision.gridSide();
-    if (!m_parts.projector.dropsClassToken) {
-        result.tokens.push_back({}); // the class token comes first and has no place in the picture
-    }
-    const std::int32_t patch = vision.patchSize;
-    for (std::int32_t row = 0; row < result.gridRows; ++row) {
-        for (std::int32_t column = 0; column < result.gridColumns; ++column) {
-            result.tokens.push_back({image.sourceBox(column * patch, row * patch,
-                                                     (column + 1) * patch, (row + 1) * patch)});
-        }
-    }
+    result.gridColumns = result.gridRows = m_parts.vision.gridSide();
+    result.tokens = tokens(image.placement);
     for (std::size_t token = 0; token < result.tokens.size(); ++token) {
         result.text += m_marker;
     }
-    result.input = {std::move(image.pixels), {3, side, side}};
+    result.input.values = std::move(image.pixels);
+    result.input.shape = {3, side, side};
     return result;
 }
 
@@ -90,52 +70,23 @@ std::vector<std::pair<std::string, std::string>> LlavaProcessor::describe() cons
 class LlavaVision final : public VisionEncoder {
 public:
     LlavaVision(const LlavaParts& parts, std::int64_t hidden, WeightLoader& loader)
-        : m_side(parts.vision.imageSize), m_tower(parts.vision, parts.projector.encoderLayersUsed,
-                                                  "model.vision_tower.vision_model.", loader),
-          m_projector(parts.projector, parts.vision.hidden, hidden, "model.multi_modal_projector.",
-                      loader) {}
+        : m_side(parts.vision.imageSize), m_squares(parts, hidden, loader) {}
 
     std::int64_t steps(const PictureInput& /*picture*/) const override {
-        return m_tower.layersUsed();
+        return m_squares.layers();
     }
     VisionFeatures encode(const at::Tensor& pixels, const PictureInput& picture,
                           const std::function<void()>& afterLayer) const override {
         if (picture.shape != std::vector<std::int64_t>{3, m_side, m_side}) {
             throwInternal(fmt::format("The vision tower takes {0} x {0} pixels.", m_side));
         }
-        return {m_projector.project(m_tower.encode(pixels, afterLayer)), {}};
+        return {m_squares.encode(pixels, afterLayer), {}};
     }
 
 private:
     std::int64_t m_side;
-    ClipVisionTower m_tower;
-    ProjectorMlp m_projector;
+    LlavaSquares m_squares;
 };
-
-/// processor_config.json may state how many tokens a picture takes; a different count than the
-/// tower's would shift everything behind the picture (field case F054).
-void compareImageTokenCounts(const std::filesystem::path& folder, const LlavaParts& parts) {
-    const auto path = folder / "processor_config.json";
-    if (!std::filesystem::exists(path)) {
-        return;
-    }
-    const Json json = readJsonFile(path);
-    const JsonObject processor(json, path.string());
-    const auto patch = processor.findInteger("patch_size");
-    const auto additional = processor.findInteger("num_additional_image_tokens");
-    if (!patch || *patch < 1 || !additional) { // older files leave the count to the model
-        return;
-    }
-    const std::int64_t side = parts.vision.imageSize / *patch;
-    const bool drops = processor.string("vision_feature_select_strategy", "") == "default";
-    const std::int64_t stated = side * side + *additional - (drops ? 1 : 0);
-    if (stated != parts.tokens()) {
-        throwBadInput(fmt::format("{} asks for {} tokens a picture, but the tower of {} gives {}.",
-                                  path.string(), stated, parts.configPath, parts.tokens()),
-                      "Correct patch_size, num_additional_image_tokens or "
-                      "vision_feature_select_strategy.");
-    }
-}
 
 class Llava final : public Family {
 public:
@@ -151,7 +102,7 @@ public:
     std::unique_ptr<VisionEncoder> takeVision(WeightLoader& loader) const override {
         return std::make_unique<LlavaVision>(m_parts, config().decoder.hidden, loader);
     }
-    std::span<const PrefixRule> prefixRules() const override { return kPrefixRules; }
+    std::span<const PrefixRule> prefixRules() const override { return llavaPrefixRules(); }
 
 private:
     LlavaParts m_parts;
@@ -160,20 +111,11 @@ private:
 } // namespace
 
 std::unique_ptr<Family> readLlava(const ConfigFile& file) {
-    const JsonObject& root = file.root;
-    const Json nothing = Json::object();
-    const auto text = root.findObject("text_config");
-    ModelConfig config = file.shared;
+    LlavaParts parts = parseLlavaParts(file);
+    ModelConfig config = llavaModelConfig(file, parts);
     config.family = "llava";
-    config.decoder = parseDecoder(text ? *text : JsonObject(nothing, root.origin()));
-    config.decoder.tiedEmbeddings |= root.boolean("tie_word_embeddings", false);
-    config.imageToken = imageToken(root, 32000);
-    LlavaParts parts{.vision = parseVision(root), .projector = {}, .configPath = config.path};
-    parts.projector = parseProjector(root, parts.vision);
+    config.decoder.tiedEmbeddings |= file.root.boolean("tie_word_embeddings", false);
     config.imageTokensPerPicture = parts.tokens();
-    config.visionLayers = parts.vision.layers;
-    config.imageWidth = config.imageHeight = parts.vision.imageSize;
-    config.patchSize = parts.vision.patchSize;
     return std::make_unique<Llava>(std::move(config), std::move(parts));
 }
 

@@ -3,30 +3,31 @@
 
 #include "base/error.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 namespace ecokv::model {
 
 namespace {
 
-constexpr std::int32_t kClipSide = 224;
 /// Sides are at most 16384, and a resized picture may not grow beyond what a decoded one may.
 constexpr std::int64_t kMaxResizedPixels = 100'000'000;
 
-ImageSize targetSize(const Picture& picture, const ClipProcessorConfig& config) {
+ImageSize targetSize(const ImageSize& given, const ClipProcessorConfig& config,
+                     const std::string& name) {
     if (config.shortestEdge == 0) {
         return config.size;
     }
-    const bool portrait = picture.width <= picture.height;
-    const std::int64_t shortSide = portrait ? picture.width : picture.height;
-    const std::int64_t longSide = portrait ? picture.height : picture.width;
+    const bool portrait = given.width <= given.height;
+    const std::int64_t shortSide = portrait ? given.width : given.height;
+    const std::int64_t longSide = portrait ? given.height : given.width;
     const auto newLong = static_cast<std::int64_t>(
         static_cast<double>(config.shortestEdge * longSide) / static_cast<double>(shortSide));
     if (newLong * config.shortestEdge > kMaxResizedPixels) {
         throwBadInput(fmt::format("The picture {} ({} x {}) is too narrow: with its short side at "
                                   "{} pixels its long side would have {}.",
-                                  picture.path, picture.width, picture.height, config.shortestEdge,
-                                  newLong),
+                                  name, given.width, given.height, config.shortestEdge, newLong),
                       "Crop the picture.");
     }
     const auto longPixels = static_cast<std::int32_t>(newLong);
@@ -46,7 +47,6 @@ ImageSize heightAndWidth(const JsonObject& object) {
 
 /// 224, {"shortest_edge": 224} or {"height": 224, "width": 224}.
 void readSize(const JsonObject& settings, ClipProcessorConfig& config) {
-    config.shortestEdge = kClipSide;
     const Json* size = settings.find("size");
     if (size == nullptr) {
         return;
@@ -70,7 +70,6 @@ void readSize(const JsonObject& settings, ClipProcessorConfig& config) {
 }
 
 void readCropSize(const JsonObject& settings, ClipProcessorConfig& config) {
-    config.cropSize = {kClipSide, kClipSide};
     const Json* size = settings.find("crop_size");
     if (size == nullptr) {
         return;
@@ -83,49 +82,84 @@ void readCropSize(const JsonObject& settings, ClipProcessorConfig& config) {
     }
 }
 
+/// The mean colour around the picture, where it is not square (LLaVA's own preprocessing).
+Pixels paddedToSquare(const Pixels& image, const ClipProcessorConfig& config,
+                      Placement& placement) {
+    const std::int32_t side = std::max(image.size.width, image.size.height);
+    const std::int32_t left = (side - image.size.width) / 2;
+    const std::int32_t top = (side - image.size.height) / 2;
+    placement.offsetX = -left;
+    placement.offsetY = -top;
+    std::array<std::uint8_t, 3> fill{};
+    std::ranges::transform(config.normalization.mean, fill.begin(), [](double mean) {
+        return static_cast<std::uint8_t>(std::clamp(mean * 255.0, 0.0, 255.0));
+    });
+    return cropped(image, -left, -top, {side, side}, fill);
+}
+
 } // namespace
+
+void readClipSettings(const JsonObject& settings, ClipProcessorConfig& config) {
+    config.resizes = settings.boolean("do_resize", config.resizes);
+    config.crops = settings.boolean("do_center_crop", config.crops);
+    config.resample = readResample(settings, config.resample);
+    config.normalization =
+        readNormalization(settings, config.normalization.mean, config.normalization.std);
+    readSize(settings, config);
+    readCropSize(settings, config);
+}
 
 ClipProcessorConfig readClipProcessor(const ProcessorFile& file) {
     const JsonObject settings = file.settings();
     ClipProcessorConfig config;
-    config.type = file.type({"CLIPImageProcessor", "CLIPFeatureExtractor"});
+    config.type = file.type({"CLIPImageProcessor", "CLIPFeatureExtractor", "SiglipImageProcessor",
+                             "LlavaImageProcessor"});
     config.source = file.source();
-    config.resizes = settings.boolean("do_resize", true);
-    config.crops = settings.boolean("do_center_crop", true);
-    config.resample = readResample(settings, Resample::Bicubic);
-    config.normalization = readNormalization(settings, kClipMean, kClipStd);
-    if (settings.boolean("do_pad", false)) {
-        throwBadInput(fmt::format("{}: padding is not supported yet.", settings.where("do_pad")),
-                      "Set it to false.");
+    if (config.type == "SiglipImageProcessor") {
+        config.crops = false;
+        config.shortestEdge = 0;
+        config.size = {224, 224};
+        config.normalization.mean = config.normalization.std = kHalf;
     }
-    readSize(settings, config);
-    readCropSize(settings, config);
+    readClipSettings(settings, config);
+    config.padsToSquare = settings.boolean("do_pad", false);
+    if (config.padsToSquare && config.type != "LlavaImageProcessor") {
+        throwBadInput(fmt::format("{}: a {} does not pad to a square.", settings.where("do_pad"),
+                                  config.type),
+                      "Set it to false, or name LlavaImageProcessor.");
+    }
     return config;
 }
 
-std::array<float, 4> ProcessedImage::sourceBox(double x0, double y0, double x1, double y1) const {
-    return {
-        static_cast<float>((x0 + offsetX) / scaleX), static_cast<float>((y0 + offsetY) / scaleY),
-        static_cast<float>((x1 + offsetX) / scaleX), static_cast<float>((y1 + offsetY) / scaleY)};
-}
-
-ProcessedImage processImage(const Picture& picture, const ClipProcessorConfig& config) {
-    Pixels image = pixelsOf(picture);
-    if (config.resizes) {
-        image = resized(image, targetSize(picture, config), config.resample);
-    }
+ProcessedImage processPixels(const Pixels& given, const ClipProcessorConfig& config,
+                             const std::string& name) {
+    Pixels image = config.resizes
+                       ? resized(given, targetSize(given.size, config, name), config.resample)
+                       : given;
     ProcessedImage result;
-    result.scaleX = static_cast<double>(image.size.width) / picture.width;
-    result.scaleY = static_cast<double>(image.size.height) / picture.height;
+    result.placement.scaleX = static_cast<double>(image.size.width) / given.size.width;
+    result.placement.scaleY = static_cast<double>(image.size.height) / given.size.height;
     if (config.crops) {
         const std::int32_t left = cropOffset(image.size.width, config.cropSize.width);
         const std::int32_t top = cropOffset(image.size.height, config.cropSize.height);
-        result.offsetX = left;
-        result.offsetY = top;
+        result.placement.offsetX = left;
+        result.placement.offsetY = top;
         image = cropped(image, left, top, config.cropSize);
     }
     result.size = image.size;
     result.pixels = normalized(image, config.normalization);
+    return result;
+}
+
+ProcessedImage processImage(const Picture& picture, const ClipProcessorConfig& config) {
+    const Pixels pixels = pixelsOf(picture);
+    if (!config.padsToSquare) {
+        return processPixels(pixels, config, picture.path);
+    }
+    Placement padding;
+    const Pixels square = paddedToSquare(pixels, config, padding);
+    ProcessedImage result = processPixels(square, config, picture.path);
+    result.placement = result.placement.within(padding);
     return result;
 }
 

@@ -1,14 +1,13 @@
 #pragma once
 // SPDX-License-Identifier: GPL-3.0-or-later
 // CLIP preprocessing with the settings of a model folder, equal to the reference: resize on 8-bit
-// pixels with antialias, centre crop with zero padding, rescale, normalise. SiglipImageProcessor is
-// the same without a crop.
+// pixels with antialias, centre crop with zero padding, rescale, normalise. SigLIP's is the same
+// without a crop, LLaVA's may pad to a square first; tiles go through it one by one.
 
 #include "model/image/normalization.h"
 #include "model/image/pixels.h"
+#include "model/image/placement.h"
 
-#include <array>
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -17,29 +16,31 @@ namespace ecokv::model {
 struct ClipProcessorConfig {
     std::string type;   ///< "CLIPImageProcessor"
     std::string source; ///< file the settings came from
+    bool padsToSquare = false;
     bool resizes = true, crops = true;
-    std::int32_t shortestEdge = 0; ///< 0: resize to `size` exactly
-    ImageSize size;                ///< used when shortestEdge is 0
-    ImageSize cropSize;
+    std::int32_t shortestEdge = 224; ///< 0: resize to `size` exactly
+    ImageSize size;                  ///< used when shortestEdge is 0
+    ImageSize cropSize{224, 224};
     Resample resample = Resample::Bicubic;
-    Normalization normalization;
+    Normalization normalization{.mean = kClipMean, .std = kClipStd};
 };
 
-/// Throws Error{BadInput} naming file and key.
+/// CLIPImageProcessor, SiglipImageProcessor, LlavaImageProcessor. Throws Error{BadInput} naming
+/// file and key.
 ClipProcessorConfig readClipProcessor(const ProcessorFile& file);
+/// The keys in `settings`, over what `config` holds: the defaults of a processor class.
+void readClipSettings(const JsonObject& settings, ClipProcessorConfig& config);
 
-/// What the tower sees, and where its pixels lie in the picture:
-/// source = (tower + offset) / scale, per axis.
+/// What the tower sees.
 struct ProcessedImage {
     std::vector<float> pixels; ///< [3, height, width] f32
     ImageSize size;
-    double scaleX = 1.0, scaleY = 1.0;   ///< tower pixels per source pixel
-    double offsetX = 0.0, offsetY = 0.0; ///< left, top of the crop; negative = padding
-
-    /// x0, y0, x1, y1 in source pixels; may reach outside the picture where it was padded.
-    std::array<float, 4> sourceBox(double x0, double y0, double x1, double y1) const;
+    Placement placement; ///< in the pixels that were given
 };
 
 ProcessedImage processImage(const Picture& picture, const ClipProcessorConfig& config);
+/// Without padding to a square. `name` is for errors.
+ProcessedImage processPixels(const Pixels& given, const ClipProcessorConfig& config,
+                             const std::string& name);
 
 } // namespace ecokv::model

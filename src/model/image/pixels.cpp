@@ -97,9 +97,14 @@ Pixels resizedInFloat(const Pixels& image, const ImageSize& size, Resample resam
     return take(resizeInFloat(viewOf(image), target, resample));
 }
 
-Pixels cropped(const Pixels& image, std::int32_t left, std::int32_t top, const ImageSize& size) {
-    Pixels result{std::vector<std::uint8_t>(static_cast<std::size_t>(3) * size.width * size.height),
-                  size};
+Pixels cropped(const Pixels& image, std::int32_t left, std::int32_t top, const ImageSize& size,
+               const std::array<std::uint8_t, 3>& fill) {
+    const std::size_t plane = static_cast<std::size_t>(size.width) * size.height;
+    Pixels result{std::vector<std::uint8_t>(3 * plane), size};
+    for (std::size_t channel = 0; channel < 3; ++channel) {
+        std::fill_n(result.data.begin() + static_cast<std::ptrdiff_t>(channel * plane), plane,
+                    fill[channel]);
+    }
     const std::int32_t xBegin = std::max(0, -left);
     const std::int32_t xEnd = std::min(size.width, image.size.width - left);
     for (std::int32_t row = 0; row < 3 * size.height; ++row) {

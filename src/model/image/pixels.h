@@ -6,6 +6,7 @@
 
 #include "model/prompt.h"
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -30,7 +31,8 @@ Pixels resized(const Pixels& image, const ImageSize& size, Resample resample);
 /// The same in f32, rounded to 8 bits at the end, as torchvision's older functions do it: the last
 /// bit may differ from resized().
 Pixels resizedInFloat(const Pixels& image, const ImageSize& size, Resample resample);
-/// `size` pixels from (left, top), which may lie outside: zeros stand for what is not there.
-Pixels cropped(const Pixels& image, std::int32_t left, std::int32_t top, const ImageSize& size);
+/// `size` pixels from (left, top), which may lie outside: `fill` stands for what is not there.
+Pixels cropped(const Pixels& image, std::int32_t left, std::int32_t top, const ImageSize& size,
+               const std::array<std::uint8_t, 3>& fill = {0, 0, 0});
 
 } // namespace ecokv::model

@@ -42,13 +42,36 @@ at::Tensor EncoderLayers::attention(const Layer& layer, const at::Tensor& x) con
     return layer.output(mixed.transpose(1, 2).reshape({tokens, m_config.hidden}));
 }
 
+at::Tensor EncoderLayers::apply(const Layer& layer, const at::Tensor& x) const {
+    const at::Tensor mixed = x + attention(layer, layer.attentionNorm(x));
+    return mixed + layer.down(activate(m_config.activation, layer.up(layer.mlpNorm(mixed))));
+}
+
 at::Tensor EncoderLayers::encode(at::Tensor x, const std::function<void()>& afterLayer) const {
     for (const Layer& layer : m_layers) {
-        x = x + attention(layer, layer.attentionNorm(x));
-        x = x + layer.down(activate(m_config.activation, layer.up(layer.mlpNorm(x))));
+        x = apply(layer, x);
         afterLayer();
     }
     return x;
+}
+
+at::Tensor EncoderLayers::states(at::Tensor x, std::span<const std::int32_t> wanted,
+                                 const std::function<void()>& afterLayer) const {
+    std::vector<at::Tensor> found(wanted.size());
+    const auto keep = [&](std::int32_t layer) {
+        for (std::size_t i = 0; i < wanted.size(); ++i) {
+            if (wanted[i] == layer) {
+                found[i] = x;
+            }
+        }
+    };
+    keep(0);
+    for (std::int32_t i = 0; i < used(); ++i) {
+        x = apply(m_layers[static_cast<std::size_t>(i)], x);
+        keep(i + 1);
+        afterLayer();
+    }
+    return found.size() == 1 ? found.front() : at::cat(found, 1);
 }
 
 } // namespace ecokv::model

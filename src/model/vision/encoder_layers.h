@@ -9,6 +9,7 @@
 #include "model/weight_loader.h"
 
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,10 @@ public:
     /// x [patch, hidden] to the same. `afterLayer` is called after each layer and may throw.
     at::Tensor encode(at::Tensor x, const std::function<void()>& afterLayer) const;
 
+    /// The states that `wanted` names, side by side: 0 = x, n = after layer n, at most used().
+    at::Tensor states(at::Tensor x, std::span<const std::int32_t> wanted,
+                      const std::function<void()>& afterLayer) const;
+
     std::int32_t used() const { return static_cast<std::int32_t>(m_layers.size()); }
 
 private:
@@ -34,6 +39,7 @@ private:
     };
 
     at::Tensor attention(const Layer& layer, const at::Tensor& x) const;
+    at::Tensor apply(const Layer& layer, const at::Tensor& x) const;
 
     VisionConfig m_config;
     std::vector<Layer> m_layers;

@@ -1,6 +1,6 @@
 #pragma once
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The two-layer projector of LLaVA-1.5: features of the tower to embeddings of the decoder.
+// The two-layer projector of LLaVA: features of the tower to embeddings of the decoder.
 
 #include "model/aten.h"
 #include "model/layers.h"
@@ -17,7 +17,7 @@ public:
     ProjectorMlp(const ProjectorConfig& config, std::int64_t visionHidden, std::int64_t hidden,
                  const std::string& prefix, WeightLoader& loader);
 
-    /// features [1 + patch, visionHidden], the class token first, to [imageToken, hidden].
+    /// features [token, encoderLayers * visionHidden] to [imageToken, hidden].
     at::Tensor project(const at::Tensor& features) const;
 
 private:

@@ -10,24 +10,64 @@ namespace ecokv::model {
 
 namespace {
 
-std::int32_t encoderLayersUsed(const JsonObject& config, std::int32_t layers) {
+std::vector<std::int32_t> encoderLayers(const JsonObject& config, std::int32_t layers) {
     const char* key = "vision_feature_layer";
     const Json* value = config.find(key);
-    if (value != nullptr && value->is_array()) {
-        throwBadInput(fmt::format("{} = {}: features of several layers are not supported yet.",
-                                  config.where(key), value->dump()),
-                      "Use a model that takes its features from one layer.");
+    std::vector<std::int32_t> used;
+    if (value == nullptr || !value->is_array()) {
+        used.push_back(encoderLayer(config, key, config.integer(key, -2), layers));
+        return used;
     }
-    const std::int64_t layer = config.integer(key, -2);
-    const std::int64_t used = layer >= 0 ? layer : layers + 1 + layer; // hidden_states has L + 1
+    for (const Json& entry : *value) {
+        if (!entry.is_number_integer()) {
+            throwBadInput(fmt::format("{} = {} must be a layer or a list of layers.",
+                                      config.where(key), value->dump()));
+        }
+        used.push_back(encoderLayer(config, key, entry.get<std::int64_t>(), layers));
+    }
+    if (used.empty()) {
+        throwBadInput(fmt::format("{} names no layer.", config.where(key)));
+    }
+    return used;
+}
+
+void checkShape(const JsonObject& vision, const VisionConfig& tower) {
+    if (tower.hidden % tower.heads != 0) {
+        throwBadInput(fmt::format("{} = {} is not a multiple of num_attention_heads = {}.",
+                                  vision.where("hidden_size"), tower.hidden, tower.heads));
+    }
+    if (tower.patchSize > tower.imageSize) {
+        throwBadInput(fmt::format("{} = {} is larger than image_size = {}.",
+                                  vision.where("patch_size"), tower.patchSize, tower.imageSize));
+    }
+    const std::int32_t channels = size(vision, "num_channels", 3);
+    if (channels != 3) {
+        throwBadInput(fmt::format("{} = {}: pictures have 3 channels here.",
+                                  vision.where("num_channels"), channels));
+    }
+}
+
+} // namespace
+
+std::int32_t encoderLayer(const JsonObject& config, const char* key, std::int64_t index,
+                          std::int32_t layers) {
+    const std::int64_t used = index >= 0 ? index : layers + 1 + index; // hidden_states has L + 1
     if (used < 0 || used > layers) {
         throwBadInput(fmt::format("{} = {} does not exist in a tower of {} layers.",
-                                  config.where(key), layer, layers));
+                                  config.where(key), index, layers));
     }
     return static_cast<std::int32_t>(used);
 }
 
-} // namespace
+bool dropsFirstToken(const JsonObject& config) {
+    const char* key = "vision_feature_select_strategy";
+    const std::string strategy = config.string(key, "default");
+    if (strategy != "default" && strategy != "full") {
+        throwBadInput(fmt::format("{} = \"{}\" is unknown.", config.where(key), strategy),
+                      "Known are \"default\" (without class token) and \"full\".");
+    }
+    return strategy == "default";
+}
 
 VisionConfig parseTower(const JsonObject& config, const VisionDefaults& defaults) {
     const Json nothing = Json::object();
@@ -42,42 +82,31 @@ VisionConfig parseTower(const JsonObject& config, const VisionDefaults& defaults
     tower.patchSize = size(vision, "patch_size", defaults.patchSize);
     tower.layerNormEps = epsilon(vision, "layer_norm_eps", defaults.layerNormEps);
     tower.activation = activation(vision, "hidden_act", defaults.activation);
-    if (tower.hidden % tower.heads != 0) {
-        throwBadInput(fmt::format("{} = {} is not a multiple of num_attention_heads = {}.",
-                                  vision.where("hidden_size"), tower.hidden, tower.heads));
-    }
-    if (tower.patchSize > tower.imageSize) {
-        throwBadInput(fmt::format("{} = {} is larger than image_size = {}.",
-                                  vision.where("patch_size"), tower.patchSize, tower.imageSize));
-    }
-    const std::int32_t channels = size(vision, "num_channels", 3);
-    if (channels != 3) {
-        throwBadInput(fmt::format("{} = {}: pictures have 3 channels here.",
-                                  vision.where("num_channels"), channels));
-    }
+    checkShape(vision, tower);
     return tower;
 }
 
 VisionConfig parseVision(const JsonObject& config) {
     const auto vision = config.findObject("vision_config");
-    if (vision && vision->string("model_type", "clip_vision_model") != "clip_vision_model") {
-        refuseModelType(*vision, "vision tower", "clip_vision_model");
+    if (!vision) {
+        return parseTower(config, kLlavaTowerDefaults);
     }
-    return parseTower(config, vision ? kClipDefaults : kLlavaTowerDefaults);
+    const std::string type = vision->string("model_type", "clip_vision_model");
+    const bool isSiglip = type == "siglip_vision_model";
+    if (!isSiglip && type != "clip_vision_model") {
+        refuseModelType(*vision, "vision tower", "clip_vision_model, siglip_vision_model");
+    }
+    VisionConfig tower = parseTower(config, isSiglip ? kSiglipDefaults : kClipDefaults);
+    tower.isSiglip = isSiglip;
+    return tower;
 }
 
 ProjectorConfig parseProjector(const JsonObject& config, const VisionConfig& vision) {
     ProjectorConfig projector;
     projector.activation = activation(config, "projector_hidden_act", "gelu");
     projector.bias = config.boolean("multimodal_projector_bias", true);
-    projector.encoderLayersUsed = encoderLayersUsed(config, vision.layers);
-    const std::string strategy = config.string("vision_feature_select_strategy", "default");
-    if (strategy != "default" && strategy != "full") {
-        throwBadInput(fmt::format("{} = \"{}\" is unknown.",
-                                  config.where("vision_feature_select_strategy"), strategy),
-                      "Known are \"default\" (without class token) and \"full\".");
-    }
-    projector.dropsClassToken = strategy == "default";
+    projector.encoderLayers = encoderLayers(config, vision.layers);
+    projector.dropsFirstToken = dropsFirstToken(config);
     return projector;
 }
 

@@ -1,13 +1,19 @@
 #pragma once
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Settings of the CLIP vision transformer and of LLaVA's projector, as config.json has them.
+// Settings of the CLIP and SigLIP vision transformers and of LLaVA's projector, as config.json has
+// them.
 
 #include "model/json_file.h"
 #include "model/model_config.h"
 
+#include <vector>
+
 namespace ecokv::model {
 
 struct VisionConfig {
+    /// CLIP: a class token in front and a norm behind the embeddings. SigLIP: neither, but the
+    /// patch embedding has a bias.
+    bool isSiglip = false;
     std::int32_t hidden = 0, intermediate = 0, layers = 0, heads = 0;
     std::int32_t imageSize = 0, patchSize = 0; ///< pixels, square
     double layerNormEps = 1e-5;
@@ -16,13 +22,19 @@ struct VisionConfig {
     std::int32_t headDim() const { return hidden / heads; }
     std::int32_t gridSide() const { return imageSize / patchSize; }
     std::int32_t patches() const { return gridSide() * gridSide(); }
+    std::int32_t tokens() const { return patches() + (isSiglip ? 0 : 1); }
 };
 
 struct ProjectorConfig {
     Activation activation = Activation::Gelu;
     bool bias = true;
-    std::int32_t encoderLayersUsed = 0; ///< of vision_feature_layer: 0 = embeddings after pre-norm
-    bool dropsClassToken = true;        ///< select strategy "default" drops it, "full" keeps it
+    /// Of vision_feature_layer, side by side: 0 = what the first layer gets, n = what layer n
+    /// gives, never normed.
+    std::vector<std::int32_t> encoderLayers;
+    /// Select strategy "default" drops the first token whatever it is, "full" keeps it: with a
+    /// tower that has no class token, "default" drops a patch, as the reference does (field case
+    /// F054).
+    bool dropsFirstToken = true;
 };
 
 /// What a missing key means: the defaults of a configuration class in transformers.
@@ -42,9 +54,16 @@ inline constexpr VisionDefaults kLlavaTowerDefaults{1024, 4096, 24,   16,
 
 /// `vision_config` of the whole config.json, whatever its model_type.
 VisionConfig parseTower(const JsonObject& config, const VisionDefaults& defaults);
-/// Defaults: CLIPVisionConfig for a partial dictionary, the LLaVA-1.5 tower when there is none.
+/// Defaults: those of the tower's type for a partial dictionary, the LLaVA-1.5 tower when there is
+/// none.
 VisionConfig parseVision(const JsonObject& config);
 /// Of the whole config.json.
 ProjectorConfig parseProjector(const JsonObject& config, const VisionConfig& vision);
+
+/// A layer of `layers` as hidden_states of the reference is indexed; negative from the end.
+std::int32_t encoderLayer(const JsonObject& config, const char* key, std::int64_t index,
+                          std::int32_t layers);
+/// vision_feature_select_strategy: true for "default", false for "full".
+bool dropsFirstToken(const JsonObject& config);
 
 } // namespace ecokv::model
