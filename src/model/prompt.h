@@ -34,6 +34,8 @@ struct PictureInput {
     /// Qwen: patches in time, rows and columns, before they are merged. Tiled families: 1, tile
     /// rows, tile columns of the grid that `values` begins with or ends with, as the family says.
     std::array<std::int32_t, 3> grid{1, 1, 1};
+    /// Width and height of the picture itself: LLaVA-NeXT keeps the features that its shape covers.
+    std::array<std::int32_t, 2> source{0, 0};
 };
 
 using RopePosition = std::array<std::int32_t, 3>; ///< time, row, column

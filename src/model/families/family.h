@@ -59,6 +59,7 @@ using ReadFamily = std::unique_ptr<Family> (*)(const ConfigFile&);
 std::unique_ptr<Family> readGemma3(const ConfigFile& file);
 std::unique_ptr<Family> readIdefics3(const ConfigFile& file);
 std::unique_ptr<Family> readLlava(const ConfigFile& file);
+std::unique_ptr<Family> readLlavaNext(const ConfigFile& file);
 std::unique_ptr<Family> readTextModel(const ConfigFile& file);
 
 /// Reads FOLDER/config.json. Throws Error{BadInput}: no such file, an architecture that is not

@@ -25,6 +25,7 @@ constexpr Entry kEntries[] = {
     {"Gemma3ForConditionalGeneration", "gemma3", &readGemma3},
     {"Idefics3ForConditionalGeneration", "idefics3", &readIdefics3},
     {"SmolVLMForConditionalGeneration", "smolvlm", &readIdefics3},
+    {"LlavaNextForConditionalGeneration", "llava_next", &readLlavaNext},
     {"LlamaForCausalLM", "llama", &readTextModel},
     {"MistralForCausalLM", "mistral", &readTextModel},
     {"Qwen2ForCausalLM", "qwen2", &readTextModel},
