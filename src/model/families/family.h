@@ -58,6 +58,7 @@ using ReadFamily = std::unique_ptr<Family> (*)(const ConfigFile&);
 
 std::unique_ptr<Family> readGemma3(const ConfigFile& file);
 std::unique_ptr<Family> readIdefics3(const ConfigFile& file);
+std::unique_ptr<Family> readInternVl(const ConfigFile& file);
 std::unique_ptr<Family> readLlava(const ConfigFile& file);
 std::unique_ptr<Family> readLlavaNext(const ConfigFile& file);
 std::unique_ptr<Family> readTextModel(const ConfigFile& file);

@@ -26,6 +26,7 @@ constexpr Entry kEntries[] = {
     {"Idefics3ForConditionalGeneration", "idefics3", &readIdefics3},
     {"SmolVLMForConditionalGeneration", "smolvlm", &readIdefics3},
     {"LlavaNextForConditionalGeneration", "llava_next", &readLlavaNext},
+    {"InternVLForConditionalGeneration", "internvl", &readInternVl},
     {"LlamaForCausalLM", "llama", &readTextModel},
     {"MistralForCausalLM", "mistral", &readTextModel},
     {"Qwen2ForCausalLM", "qwen2", &readTextModel},

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "model/vision/idefics3_connector.h"
 
+#include "model/vision/pixel_shuffle.h"
+
 #include <cmath>
 
 #include <ATen/ops/bucketize.h>
@@ -27,10 +29,7 @@ Idefics3Connector::Idefics3Connector(std::int64_t merged, std::int64_t visionHid
 
 at::Tensor Idefics3Connector::project(const at::Tensor& features) const {
     const auto side = static_cast<std::int64_t>(std::lround(std::sqrt(features.size(0))));
-    const std::int64_t tokens = side / m_merged; // per axis
-    const at::Tensor blocks = // row of tokens, row within, token, the values of its columns
-        features.view({tokens, m_merged, tokens, m_merged * features.size(1)});
-    return m_projection(blocks.permute({0, 2, 1, 3}).reshape({tokens * tokens, -1}));
+    return m_projection(pixelShuffled(features, side, m_merged));
 }
 
 } // namespace ecokv::model
