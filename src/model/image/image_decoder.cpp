@@ -25,6 +25,8 @@ struct Format {
 
 using namespace std::string_view_literals;
 
+constexpr std::string_view kVideo = "video";
+
 constexpr std::array kFormats{
     Format{"JPEG", "\xff\xd8\xff"sv, 0, decodeJpeg},
     Format{"PNG", "\x89PNG\r\n\x1a\n"sv, 0, decodePng},
@@ -33,7 +35,15 @@ constexpr std::array kFormats{
     Format{"BMP", "BM"sv},
     Format{"TIFF", "II*\0"sv},
     Format{"TIFF", "MM\0*"sv},
-    Format{"HEIC or AVIF", "ftyp"sv, 4},
+    Format{"HEIC or AVIF", "ftyphe"sv, 4},
+    Format{"HEIC or AVIF", "ftypmif1"sv, 4},
+    Format{"HEIC or AVIF", "ftypmsf1"sv, 4},
+    Format{"HEIC or AVIF", "ftypavi"sv, 4},
+    Format{kVideo, "ftyp"sv, 4},
+    Format{kVideo, "\x1a\x45\xdf\xa3"sv},
+    Format{kVideo, "AVI "sv, 8},
+    Format{kVideo, "\x00\x00\x01\xba"sv},
+    Format{kVideo, "FLV\x01"sv},
     Format{"JPEG 2000", "jP  "sv, 4},
     Format{"JPEG XL", "\xff\x0a"sv},
     Format{"PDF", "%PDF"sv},
@@ -60,6 +70,13 @@ RawImage decodeBytes(const ImageSource& source) {
     if (format == nullptr) {
         throwBadInput(fmt::format("The file {} is not a picture in a known format.", source.name),
                       kAdvice);
+    }
+    if (format->name == kVideo) {
+        throwBadInput(
+            fmt::format("The file {} is a video; pictures are read here.", source.name),
+            fmt::format("{} Take frames out of it, for instance with \"ffmpeg -i {} -vf fps=1 "
+                        "frame-%03d.png\", and give these in order.",
+                        kAdvice, source.name));
     }
     if (format->decode == nullptr) {
         throwBadInput(
