@@ -16,7 +16,8 @@ from conftest import program
 from tiny_models import TOLERANCE, save_tiny
 from transformers import (Gemma3Config, Gemma3ForConditionalGeneration, PreTrainedModel, Qwen2_5_VLConfig,
                           Qwen2_5_VLForConditionalGeneration, Qwen2VLConfig, Qwen2VLForConditionalGeneration,
-                          Qwen3VLConfig, Qwen3VLForConditionalGeneration)
+                          Qwen3_5Config, Qwen3_5ForConditionalGeneration, Qwen3VLConfig,
+                          Qwen3VLForConditionalGeneration)
 
 pytestmark = pytest.mark.oracle
 
@@ -38,6 +39,13 @@ MODELS: dict[str, Callable[[], tuple[type[PreTrainedModel], Any]]] = {
         text_config=TEXT | {"head_dim": 20, "rope_parameters": {"rope_type": "default", "rope_theta": 1e4,
                                                                 "mrope_section": [4, 3, 3]}},
         vision_config=TOWER | {"out_hidden_size": 64, "deepstack_visual_indexes": [0]}, image_token_id=IMAGE)),
+    # Half of a head's dims turn, in the full layers; the linear ones know no positions.
+    "qwen3.5": lambda: (Qwen3_5ForConditionalGeneration, Qwen3_5Config(
+        text_config=TEXT | {"head_dim": 32, "full_attention_interval": 2, "linear_num_key_heads": 2,
+                            "linear_num_value_heads": 4, "linear_key_head_dim": 8, "linear_value_head_dim": 12,
+                            "rope_parameters": {"rope_type": "default", "rope_theta": 1e4, "mrope_section": [3, 3, 2],
+                                                "partial_rotary_factor": 0.5}},
+        vision_config=TOWER | {"out_hidden_size": 64}, image_token_id=IMAGE)),
     # Pictures of 6 tokens are longer than the window of 4.
     "gemma3": lambda: (Gemma3ForConditionalGeneration, Gemma3Config(
         text_config=TEXT | GEMMA | {"sliding_window": 4, "rope_parameters": {
@@ -141,7 +149,7 @@ def compare(models: Any, out: Path, name: str, prompt: Prompt, **request: Any) -
     return answer
 
 
-QWEN = ["qwen2-vl", "qwen2.5-vl", "qwen3-vl"]
+QWEN = ["qwen2-vl", "qwen2.5-vl", "qwen3-vl", "qwen3.5"]
 
 
 @pytest.mark.parametrize("name", QWEN)
