@@ -14,10 +14,19 @@ import pytest
 import torch
 from conftest import program
 from tiny_models import TOLERANCE, save_tiny
-from transformers import (Gemma3Config, Gemma3ForConditionalGeneration, PreTrainedModel, Qwen2_5_VLConfig,
-                          Qwen2_5_VLForConditionalGeneration, Qwen2VLConfig, Qwen2VLForConditionalGeneration,
-                          Qwen3_5Config, Qwen3_5ForConditionalGeneration, Qwen3VLConfig,
-                          Qwen3VLForConditionalGeneration)
+from transformers import (
+    Gemma3Config,
+    Gemma3ForConditionalGeneration,
+    PreTrainedModel,
+    Qwen2_5_VLConfig,
+    Qwen2_5_VLForConditionalGeneration,
+    Qwen2VLConfig,
+    Qwen2VLForConditionalGeneration,
+    Qwen3_5Config,
+    Qwen3_5ForConditionalGeneration,
+    Qwen3VLConfig,
+    Qwen3VLForConditionalGeneration,
+)
 
 pytestmark = pytest.mark.oracle
 
@@ -118,7 +127,7 @@ def run_decoder(folder: Path, out: Path, prompt: Prompt, forced: list[int], **re
                 "features": saved("features.f32", prompt.features),
                 "deepstack": [saved(f"deep{i}.f32", rows) for i, rows in enumerate(prompt.deepstack)]}
     done = subprocess.run([str(program("ecokv_decoder_probe"))], input=json.dumps(request), capture_output=True,
-                          text=True, timeout=300)
+                          text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     return np.fromfile(out / "logits.f32", "<f4").reshape(1 + len(forced), -1), json.loads(done.stdout)
 
@@ -178,11 +187,10 @@ def test_tokens_of_a_gemma_picture_see_each_other(models: Any, tmp_path: Path, c
     """Chunks never cut a picture, and a picture is longer than what sliding layers see."""
     prompt = prompt_of([3, (2, 3), 2, (2, 3), 9])
     compare(models, tmp_path, "gemma3", prompt, chunk=chunk)
-    causal = Prompt(prompt.ids, prompt.image_index, prompt.positions, prompt.features, [])
-    folder, model = models("gemma3")
+    model = models("gemma3")[1]
     seen = reference_logits(model, prompt, [], "gemma3")
     with torch.no_grad():
-        embeds = model.get_input_embeddings()(torch.tensor([causal.ids]))
-        embeds[torch.tensor([causal.image_index]) >= 0] = causal.features
+        embeds = model.get_input_embeddings()(torch.tensor([prompt.ids]))
+        embeds[torch.tensor([prompt.image_index]) >= 0] = prompt.features
         unseen = model(inputs_embeds=embeds).logits[0, -1:].numpy()
     assert np.abs(seen - unseen).max() > 0.05, "the mask must matter"

@@ -10,10 +10,30 @@ import pytest
 import torch
 from conftest import run_ecokv
 from tiny_llava import start_probe
-from tiny_models import (VOCABULARY, check_bf16, check_parity, copy_tiny, ids_as_inputs, load_tiny, save_tiny)
-from transformers import (Gemma3ForCausalLM, Gemma3TextConfig, LlamaConfig, LlamaForCausalLM, MistralConfig,
-                          MistralForCausalLM, PreTrainedModel, Qwen2Config, Qwen2ForCausalLM, Qwen3_5ForCausalLM,
-                          Qwen3_5TextConfig, Qwen3Config, Qwen3ForCausalLM)
+from tiny_models import (
+    VOCABULARY,
+    check_bf16,
+    check_parity,
+    copy_tiny,
+    ids_as_inputs,
+    load_tiny,
+    save_tiny,
+)
+from transformers import (
+    Gemma3ForCausalLM,
+    Gemma3TextConfig,
+    LlamaConfig,
+    LlamaForCausalLM,
+    MistralConfig,
+    MistralForCausalLM,
+    PreTrainedModel,
+    Qwen2Config,
+    Qwen2ForCausalLM,
+    Qwen3_5ForCausalLM,
+    Qwen3_5TextConfig,
+    Qwen3Config,
+    Qwen3ForCausalLM,
+)
 
 pytestmark = pytest.mark.oracle
 
