@@ -13,11 +13,33 @@ import torch
 from model_probe import refusal
 from PIL import Image
 from safetensors.torch import load_file, save_file
-from tiny_models import check_bf16, check_parity, edit_json, load_tiny, our_prompt, save_tiny, save_tokenizer
+from tiny_models import (
+    check_bf16,
+    check_parity,
+    edit_json,
+    load_tiny,
+    our_prompt,
+    save_tiny,
+    save_tokenizer,
+)
 from tiny_pictures import photo, reference_inputs, saved_photos
-from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
-from transformers import (AutoProcessor, Gemma3Config, Gemma3ForConditionalGeneration, Gemma3ImageProcessorFast,
-                          Gemma3Processor, PreTrainedTokenizerFast)
+from tokenizers import (
+    AddedToken,
+    Tokenizer,
+    decoders,
+    models,
+    normalizers,
+    pre_tokenizers,
+    trainers,
+)
+from transformers import (
+    AutoProcessor,
+    Gemma3Config,
+    Gemma3ForConditionalGeneration,
+    Gemma3ImageProcessorFast,
+    Gemma3Processor,
+    PreTrainedTokenizerFast,
+)
 
 pytestmark = pytest.mark.oracle
 

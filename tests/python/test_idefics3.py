@@ -11,13 +11,29 @@ import pytest
 import torch
 from model_probe import refusal
 from PIL import Image
-from tiny_models import (OurPrompt, check_bf16, check_parity, edit_json, load_tiny, our_prompt, save_tiny,
-                         save_tokenizer)
+from tiny_models import (
+    OurPrompt,
+    check_bf16,
+    check_parity,
+    edit_json,
+    load_tiny,
+    our_prompt,
+    save_tiny,
+    save_tokenizer,
+)
 from tiny_pictures import photo, reference_inputs, saved_photos
-from transformers import (AutoProcessor, Idefics3Config, Idefics3ForConditionalGeneration,
-                          Idefics3ImageProcessorFast, Idefics3Processor, SmolVLMConfig,
-                          SmolVLMForConditionalGeneration, SmolVLMImageProcessorFast, SmolVLMProcessor,
-                          SmolVLMVideoProcessor)
+from transformers import (
+    AutoProcessor,
+    Idefics3Config,
+    Idefics3ForConditionalGeneration,
+    Idefics3ImageProcessorFast,
+    Idefics3Processor,
+    SmolVLMConfig,
+    SmolVLMForConditionalGeneration,
+    SmolVLMImageProcessorFast,
+    SmolVLMProcessor,
+    SmolVLMVideoProcessor,
+)
 from transformers.models.smolvlm import processing_smolvlm
 
 pytestmark = pytest.mark.oracle
@@ -281,7 +297,6 @@ def test_both_spellings_of_rope_scaling_are_read(tiny: tuple[Path, Recipe, Any, 
 
 def test_bf16_follows_the_reference_where_its_positions_fall_together(tmp_path: Path) -> None:
     """27 x 27 patches, as SmolVLM has them: in bf16 the shares of neighbours round to the same row of the table."""
-    recipe = RECIPES["idefics3"]()
     recipe = Recipe("smolvlm", {"hidden_size": 48, "intermediate_size": 64, "num_hidden_layers": 2,
                                 "num_attention_heads": 4, "num_key_value_heads": 2},
                     {"patch_size": 4}, merged=3, tile=108, tiles=2)
