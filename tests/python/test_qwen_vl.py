@@ -17,8 +17,17 @@ from model_probe import refusal
 from PIL import Image
 from safetensors.torch import load_file, save_file
 from tiny_models import check_bf16, check_parity, edit_json, load_tiny, our_prompt
-from tiny_qwen import (CLIP, IMAGE, RECIPES, VERSIONS, Recipe, chat_inputs, older_config, photo, save_processor,
-                       save_qwen)
+from tiny_qwen import (
+    CLIP,
+    IMAGE,
+    RECIPES,
+    VERSIONS,
+    Recipe,
+    chat_inputs,
+    older_config,
+    photo,
+    save_qwen,
+)
 from transformers import PreTrainedModel
 from transformers.models.qwen2_vl.image_processing_qwen2_vl import smart_resize
 
