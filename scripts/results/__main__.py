@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Measures the policies and writes the README's section "Results".
+"""Measures the policies and writes the README's section "Results" (--only pages or text: one part).
 
     PYTHONPATH=scripts:resources/demo-135m python -m results --build build/release
 
 or `./run results`, which also sets up and builds. The 135M demo is built on first use, as by
-`./run --demo 135m`. Answers are kept in build/results/runs, so that
-a run that was cut off goes on; --fresh forgets them.
+`./run --demo 135m`. Answers are kept in build/results/runs, so that a run that was cut off goes on;
+--fresh forgets them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 
 from demo_135m import building
 from demo_135m.reporting import Reporter
-from results import report, studies, tables
+from results import report, studies, tables, text
 from results.measure import Measured, Policy, Program, measure
 from results.questions import Model, questions
 
@@ -53,6 +53,15 @@ class Run:
         )
         return measured
 
+    def measure_text(self) -> str:
+        """The README's section about text prompts."""
+        model, count = text.model(), self.documents
+        building.build(building.DEMOS["smollm2"], model.folder, Reporter())
+        asked = text.questions(count)
+        measured = measure(self.program, model, asked, text.POLICIES, text.BUDGETS)
+        matched = measure(self.program, model, asked, text.MATCHED, text.MATCHED_BUDGETS)
+        return text.section(measured, matched, text.POLICIES)
+
     def choose(self, model: Model) -> report.Chosen:
         """Single changes, then combinations of the promising ones."""
         budgets = studies.TIGHT[model.name]
@@ -80,18 +89,8 @@ class Run:
         return report.Study(model, chosen, main, allocated, matched, together)
 
 
-def main() -> None:
-    """Command line."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--build", type=Path, default=ROOT / "build" / "release")
-    parser.add_argument("--documents", type=int, default=24, help="in each of the two sets (135M demo)")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--readme", type=Path, default=ROOT / "README.md")
-    parser.add_argument("--fresh", action="store_true", help="measure everything anew")
-    arguments = parser.parse_args()
-    run = Run(arguments)
-    if arguments.fresh:
-        shutil.rmtree(run.program.store, ignore_errors=True)
+def measure_pages(run: Run, readme: Path) -> None:
+    """The README's section about drawn documents."""
     models = studies.models(ROOT)
     building.build(building.DEMOS["135m"], models[0].folder, Reporter())
     chosen = [run.choose(model) for model in models]
@@ -101,7 +100,26 @@ def main() -> None:
         studies.agreed([one.allocated for one in chosen], studies.ALLOCATORS),
     )
     all_studies = [run.study(model, one, joint) for model, one in zip(models, chosen, strict=True)]
-    tables.replace_section(arguments.readme, report.section(all_studies, "./run results"))
+    tables.replace_section(readme, report.section(all_studies, "./run results"))
+
+
+def main() -> None:
+    """Command line."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--build", type=Path, default=ROOT / "build" / "release")
+    parser.add_argument("--documents", type=int, default=24, help="in each of the two sets (135M demo)")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--readme", type=Path, default=ROOT / "README.md")
+    parser.add_argument("--fresh", action="store_true", help="measure everything anew")
+    parser.add_argument("--only", choices=["pages", "text"], help="one of the two sections")
+    arguments = parser.parse_args()
+    run = Run(arguments)
+    if arguments.fresh:
+        shutil.rmtree(run.program.store, ignore_errors=True)
+    if arguments.only != "text":
+        measure_pages(run, arguments.readme)
+    if arguments.only != "pages":
+        tables.replace_section(arguments.readme, run.measure_text(), tables.TEXT_MARKERS)
 
 
 if __name__ == "__main__":

@@ -52,7 +52,8 @@ class Program:
         """The rows of one comparison, asked once."""
         command = [
             *(str(self.binary), "run", "--json", "--threads", "1", "--dtype", "f32"),
-            *("--model", str(model.folder), "--image", str(question.picture)),
+            *("--model", str(model.folder)),
+            *(("--image", str(question.picture)) if question.picture else ("--plain-prompt",)),
             *("--prompt", question.text, "--max-new-tokens", str(model.max_new_tokens)),
             *("--budgets", ",".join(map(str, budgets))),
         ]

@@ -32,10 +32,10 @@ class Model:
 
 @dataclass(frozen=True)
 class Question:
-    """One picture, one question, one right value."""
+    """One question about a picture or, without one, a text to go on with; one right value."""
 
     name: str  # unique, for files
-    picture: Path
+    picture: Path | None
     text: str
     value: str
 

@@ -12,6 +12,7 @@ from results.measure import Measured
 from results.statistics import Estimate, estimate, over_budgets, paired
 
 BEGIN, END = "<!-- results: begin -->", "<!-- results: end -->"
+TEXT_MARKERS = "<!-- text results: begin -->", "<!-- text results: end -->"
 
 
 def markdown(header: list[str], rows: Iterable[list[str]]) -> str:
@@ -124,11 +125,12 @@ def correlation(a: np.ndarray, b: np.ndarray) -> float:
     return float(np.corrcoef(a, b)[0, 1])
 
 
-def replace_section(readme: Path, text: str) -> None:
+def replace_section(readme: Path, text: str, markers: tuple[str, str] = (BEGIN, END)) -> None:
     """Puts `text` between the markers of the README."""
+    begin, end = markers
     whole = readme.read_text("utf-8")
-    if whole.count(BEGIN) != 1 or whole.count(END) != 1:
-        raise SystemExit(f"{readme} needs the lines {BEGIN} and {END} once each.")
-    before, rest = whole.split(BEGIN)
-    after = rest.split(END)[1]
-    readme.write_text(f"{before}{BEGIN}\n{text.strip()}\n{END}{after}", encoding="utf-8")
+    if whole.count(begin) != 1 or whole.count(end) != 1:
+        raise SystemExit(f"{readme} needs the lines {begin} and {end} once each.")
+    before, rest = whole.split(begin)
+    after = rest.split(end)[1]
+    readme.write_text(f"{before}{begin}\n{text.strip()}\n{end}{after}", encoding="utf-8")

@@ -11,7 +11,7 @@ from conftest import ROOT, program
 
 sys.path.insert(0, str(ROOT / "scripts"))
 
-from results import studies, tables  # noqa: E402
+from results import studies, tables, text  # noqa: E402
 from results.measure import Measured, Policy, Program, canonical, key_of, measure  # noqa: E402
 from results.questions import document, is_right, questions  # noqa: E402
 from results.statistics import estimate, over_budgets, paired  # noqa: E402
@@ -122,7 +122,8 @@ def test_the_readme_section_is_replaced_between_its_markers(tmp_path: Path) -> N
 
 def test_the_projects_readme_has_the_markers() -> None:
     text = (ROOT / "README.md").read_text("utf-8")
-    assert text.count(tables.BEGIN) == text.count(tables.END) == 1
+    for marker in (tables.BEGIN, tables.END, *tables.TEXT_MARKERS):
+        assert text.count(marker) == 1
 
 
 def test_a_small_grid_on_the_demo_model_is_measured_and_kept(tmp_path: Path) -> None:
@@ -138,3 +139,56 @@ def test_a_small_grid_on_the_demo_model_is_measured_and_kept(tmp_path: Path) -> 
     again = measure(runner, DEMO, asked, policies, [4, 24])
     assert [file.stat().st_mtime_ns for file in sorted((tmp_path / "runs").iterdir())] == before
     np.testing.assert_array_equal(measured.kl["ecokv"], again.kl["ecokv"])
+
+
+def test_text_questions_hold_their_value_once_and_end_where_the_answer_begins() -> None:
+    seen = set()
+    for index in range(40):
+        question = text.question(index)
+        rows = question.text.split("\n\n")[0].splitlines()[1:]
+        codes = dict(row.split(":") for row in rows)
+        key = question.text[-4:-1]
+        assert len(rows) == len(codes) == text.LINES
+        assert codes[key] == question.value and question.text.endswith(f" is {key}:")
+        assert question.picture is None
+        seen.add(question.text)
+    assert len(seen) == 40
+    assert text.question(3) == text.questions(4)[3], "a larger set must begin with the smaller one"
+
+
+def test_the_demo_prompt_is_the_first_text_question() -> None:
+    folder = ROOT / "resources" / "demo-135m"
+    assert (folder / "text-prompt.txt").read_text("utf-8") == text.question(0).text + "\n"
+    assert (folder / "text-answer.txt").read_text("utf-8") == text.question(0).value + "\n"
+
+
+def test_the_text_section_says_how_many_tables_were_read(tmp_path: Path) -> None:
+    measured = made_up({})
+    measured.budgets = [24]
+    measured.full_right = np.array([1.0, 1.0, 1.0, 0.0])
+    names = [policy.name for policy in studies.single_changes()]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(text, "TIGHT", [24])
+        patch.setattr(text, "against_snapkv", lambda *_: "")
+        patch.setattr(text.tables, "differences", lambda *_: "")
+        said = text.section(measured, measured, [Policy(name, name) for name in names])
+    assert "4 tables of 30 codes" in said and "reads .75 of them right" in said
+    assert "| `ecokv` | 1.00 / 1.00 |" in said
+
+
+def test_scores_are_compared_with_the_same_protection() -> None:
+    measured = Measured([], [16])
+    for name, kl in (("ecokv:window=8,recent=4", 0.5), ("snapkv:window=8,recent=4", 1.0)):
+        measured.kl[name] = kl + np.array([[0.0], [0.1], [0.2]])
+        measured.right[name] = np.ones((3, 1))
+    said = text.against_snapkv(measured, "window=8,recent=4", [16])
+    assert "`ecokv:window=8,recent=4` minus" in said and "| `snapkv:window=8,recent=4` | +0.000" in said
+    assert "-0.500" in said
+
+
+def test_sections_of_the_readme_do_not_touch_each_other(tmp_path: Path) -> None:
+    readme = tmp_path / "README.md"
+    begin, end = tables.TEXT_MARKERS
+    readme.write_text(f"{tables.BEGIN}\na\n{tables.END}\n{begin}\nb\n{end}\n", "utf-8")
+    tables.replace_section(readme, "new", tables.TEXT_MARKERS)
+    assert readme.read_text("utf-8") == f"{tables.BEGIN}\na\n{tables.END}\n{begin}\nnew\n{end}\n"
