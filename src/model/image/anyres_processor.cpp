@@ -65,6 +65,7 @@ AnyResConfig readAnyResProcessor(const ProcessorFile& file) {
     AnyResConfig config;
     config.tile.type = file.type({"LlavaNextImageProcessor"});
     config.tile.source = file.source();
+    config.tile.shortestEdge = kClipSide;
     readClipSettings(settings, config.tile);
     const ClipProcessorConfig& tile = config.tile;
     const bool square = tile.shortestEdge > 0;

@@ -115,10 +115,11 @@ ClipProcessorConfig readClipProcessor(const ProcessorFile& file) {
     config.type = file.type({"CLIPImageProcessor", "CLIPFeatureExtractor", "SiglipImageProcessor",
                              "LlavaImageProcessor"});
     config.source = file.source();
+    config.shortestEdge = kClipSide;
     if (config.type == "SiglipImageProcessor") {
         config.crops = false;
         config.shortestEdge = 0;
-        config.size = {224, 224};
+        config.size = {kClipSide, kClipSide};
         config.normalization.mean = config.normalization.std = kHalf;
     }
     readClipSettings(settings, config);

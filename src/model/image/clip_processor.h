@@ -13,14 +13,16 @@
 
 namespace ecokv::model {
 
+inline constexpr std::int32_t kClipSide = 224; ///< of a file that names no size
+
 struct ClipProcessorConfig {
     std::string type;   ///< "CLIPImageProcessor"
     std::string source; ///< file the settings came from
     bool padsToSquare = false;
     bool resizes = true, crops = true;
-    std::int32_t shortestEdge = 224; ///< 0: resize to `size` exactly
-    ImageSize size;                  ///< used when shortestEdge is 0
-    ImageSize cropSize{224, 224};
+    std::int32_t shortestEdge = 0; ///< 0: resize to `size` exactly
+    ImageSize size;                ///< used when shortestEdge is 0
+    ImageSize cropSize{kClipSide, kClipSide};
     Resample resample = Resample::Bicubic;
     Normalization normalization{.mean = kClipMean, .std = kClipStd};
 };

@@ -27,7 +27,6 @@ GotOcr2Config readGotOcr2Processor(const ProcessorFile& file) {
     config.tile.type = file.type({"GotOcr2ImageProcessor"});
     config.tile.source = file.source();
     config.tile.crops = false;
-    config.tile.shortestEdge = 0;
     config.tile.size = {384, 384};
     readClipSettings(settings, config.tile);
     if (config.tile.shortestEdge != 0) {
