@@ -19,6 +19,7 @@ from pathlib import Path
 
 from demo_135m import building
 from demo_135m.reporting import Reporter
+
 from results import report, studies, tables, text
 from results.measure import Measured, Policy, Program, measure
 from results.questions import Model, questions

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from PIL import Image
-
 from demo_model import documents as docs
+from PIL import Image
 
 SEEDS = {"choose": 7_100_000, "confirm": 7_200_000}  # no other script draws with these
 

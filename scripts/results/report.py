@@ -63,11 +63,11 @@ def main_tables(study: Study) -> str:
     tight = studies.TIGHT[study.model.name]
     return "\n\n".join(
         [
-            f"#### {study.model.title}\n\nRight values / mean KL to the full cache in nats, by budget "
-            f"({full_line(study.main)}):",
+            (f"#### {study.model.title}\n\nRight values / mean KL to the full cache in nats, by budget "
+            f"({full_line(study.main)}):"),
             tables.by_budget(study.main, names),
-            f"`ecokv` against the others over budgets {', '.join(map(str, tight))}, paired by "
-            "document, ± one standard error; a difference counts from two:",
+            (f"`ecokv` against the others over budgets {', '.join(map(str, tight))}, paired by "
+            "document, ± one standard error; a difference counts from two:"),
             tables.differences(study.main, studies.DEFAULT, others, tight),
         ]
     )
@@ -126,8 +126,8 @@ def matched_tables(study: Study) -> str:
     others = [name for name in names if name != studies.SIMPLE]
     return "\n\n".join(
         [
-            f"{study.model.title}, confirming set, budgets "
-            f"{', '.join(map(str, study.matched.budgets))}:",
+            (f"{study.model.title}, confirming set, budgets "
+            f"{', '.join(map(str, study.matched.budgets))}:"),
             tables.against(study.matched, changed, studies.DEFAULT),
             tables.differences(study.matched, studies.SIMPLE, others),
         ]
@@ -183,9 +183,9 @@ def section(all_studies: list[Study], command: str) -> str:
     names = [policy.name for policy in large.main.policies]
     to_error, to_kl, cells = tables.prediction(large.main, names)
     parts = [
-        f"Made by `{command}`. Fresh documents in two disjoint sets: settings are chosen on the "
+        (f"Made by `{command}`. Fresh documents in two disjoint sets: settings are chosen on the "
         "first and every table but the one of single changes shows the second. The first token of "
-        "an answer comes from the prefill, before anything is evicted, and counts as read by all.",
+        "an answer comes from the prefill, before anything is evicted, and counts as read by all."),
         *(main_tables(study) for study in all_studies),
         "#### What a better default would be\n\nSingle changes of `ecokv` on the choosing set "
         + "".join(
@@ -197,18 +197,18 @@ def section(all_studies: list[Study], command: str) -> str:
         "is better:",
         choice_table(all_studies),
         "\n".join(f"- {confirmation(study)}" for study in all_studies),
-        "One default for both: the settings and allocators that lowered the KL of both models on "
-        "the choosing set (of one of them clearly), on the confirming set:",
+        ("One default for both: the settings and allocators that lowered the KL of both models on "
+        "the choosing set (of one of them clearly), on the confirming set:"),
         *(f"{study.model.title}:\n\n{joint_table(study)}" for study in all_studies),
         "#### The same window and protection for every scorer",
         *(matched_tables(study) for study in all_studies),
         "#### Allocators (confirming set)",
         *(f"{study.model.title}:\n\n{allocator_table(study)}" for study in all_studies),
-        "#### An earlier experiment re-measured\n\nRight values on the 135M demo, 24 other "
-        "documents then (SE about .09), ours on the confirming set:",
+        ("#### An earlier experiment re-measured\n\nRight values on the 135M demo, 24 other "
+        "documents then (SE about .09), ours on the confirming set:"),
         earlier_table(large),
-        f"Predicted against measured (135M demo, {cells} cells of document x policy x budget): "
+        (f"Predicted against measured (135M demo, {cells} cells of document x policy x budget): "
         f"rank correlation of the predicted output error with the one measured on the answer's "
-        f"queries {to_error:.2f}, with the KL {to_kl:.2f}.",
+        f"queries {to_error:.2f}, with the KL {to_kl:.2f}."),
     ]
     return "\n\n".join(parts)

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-
 from demo_135m import building
+
 from results.measure import Measured, Policy
 from results.questions import Model
 from results.statistics import over_budgets, paired

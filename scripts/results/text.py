@@ -9,8 +9,8 @@ from __future__ import annotations
 import string
 
 import numpy as np
-
 from demo_135m import building
+
 from results import tables
 from results.measure import Measured, Policy
 from results.questions import Model, Question
@@ -88,13 +88,13 @@ def section(measured: Measured, matched: Measured, policies: list[Policy]) -> st
     others = [name for name in names if name != DEFAULT]
     return "\n\n".join(
         [
-            f"Made by `./run results`. {measured.documents} tables of {LINES} codes "
+            (f"Made by `./run results`. {measured.documents} tables of {LINES} codes "
             f"(\"ABC:123\"), taken verbatim with the begun answer, some 230 tokens; the full cache "
             f"reads {tables.share(full.mean)} of them right (SE {tables.share(full.error)}). Right "
-            "values / mean KL to the full cache in nats, by budget:",
+            "values / mean KL to the full cache in nats, by budget:"),
             tables.by_budget(measured, names),
-            f"Over budgets {', '.join(map(str, TIGHT))}, paired by table, ± one standard error; a "
-            "difference counts from two:",
+            (f"Over budgets {', '.join(map(str, TIGHT))}, paired by table, ± one standard error; a "
+            "difference counts from two:"),
             tables.differences(measured, DEFAULT, others, TIGHT),
             "The same window and protection for both scores, budget 16:",
             against_snapkv(matched, "window=8,recent=8", MATCHED_BUDGETS),

@@ -11,10 +11,10 @@ from conftest import ROOT, program
 
 sys.path.insert(0, str(ROOT / "scripts"))
 
-from results import studies, tables, text  # noqa: E402
-from results.measure import Measured, Policy, Program, canonical, key_of, measure  # noqa: E402
-from results.questions import document, is_right, questions  # noqa: E402
-from results.statistics import estimate, over_budgets, paired  # noqa: E402
+from results import studies, tables, text
+from results.measure import Measured, Policy, Program, canonical, key_of, measure
+from results.questions import document, is_right, questions
+from results.statistics import estimate, over_budgets, paired
 
 DEMO = next(model for model in studies.models(ROOT) if model.name == "demo")
 

@@ -13,6 +13,11 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from demo_model import architecture as arch
+from demo_model import documents as docs
+from demo_model.accuracy import Reader
+from demo_model.export import make_processor, vision_config
+from demo_model.hugging_face import DECODER, WEIGHTS, tower_to_hugging_face
 from gguf import GGUFReader
 from safetensors.torch import load_file, save_file
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
@@ -25,12 +30,6 @@ from transformers import (
     PreTrainedTokenizerFast,
 )
 from transformers.utils import logging
-
-from demo_model import architecture as arch
-from demo_model import documents as docs
-from demo_model.accuracy import Reader
-from demo_model.export import make_processor, vision_config
-from demo_model.hugging_face import DECODER, WEIGHTS, tower_to_hugging_face
 
 from demo_135m.building import TOWER_FILE
 from demo_135m.reporting import Reporter

