@@ -22,6 +22,10 @@ std::vector<bool> countedLayers(const CacheLengthInput& input) {
     if (std::ranges::find(counted, true) == counted.end()) {
         counted.assign(counted.size(), true);
     }
+    for (std::size_t layer = 0; layer < std::min(counted.size(), input.linearLayers.size());
+         ++layer) {
+        counted[layer] = counted[layer] && input.linearLayers[layer] == 0;
+    }
     return counted;
 }
 
@@ -35,7 +39,8 @@ CacheLengths cacheLengths(const CacheLengthInput& input) {
         return lengths;
     }
     const std::vector<bool> counted = countedLayers(input);
-    lengths.slidingLayers = std::ranges::count(counted, false);
+    lengths.slidingLayers = std::ranges::count(counted, false) -
+                            std::ranges::count(input.linearLayers, std::uint8_t{1});
     const auto members = static_cast<double>(std::ranges::count(counted, true) * input.kvHeads);
     for (std::size_t at = 0; at + heads <= input.keptLength.size(); at += heads) {
         std::int64_t sum = 0, longest = 0;
@@ -59,8 +64,10 @@ CacheLengths cacheLengths(const TraceDocument& document, const PolicyView& polic
     const std::span<const std::int64_t> slidingWindows =
         document.model ? std::span(document.model->slidingWindows)
                        : std::span<const std::int64_t>();
+    const std::span<const std::uint8_t> linearLayers =
+        document.model ? std::span(document.model->linearLayers) : std::span<const std::uint8_t>();
     return cacheLengths({policy.decode->keptLength, document.dimensions.layers,
-                         document.dimensions.kvHeads, slidingWindows});
+                         document.dimensions.kvHeads, slidingWindows, linearLayers});
 }
 
 std::optional<DecodeBound> decodeBound(const std::string& decodeEviction) {

@@ -27,6 +27,7 @@ struct CacheLengthInput {
     std::span<const std::int32_t> keptLength; ///< [step, layer, kvHead]
     std::int64_t layers = 0, kvHeads = 0;
     std::span<const std::int64_t> slidingWindows; ///< [layer] 0 = full; empty = all are full
+    std::span<const std::uint8_t> linearLayers;   ///< [layer] 1 = no cache; empty = all have one
 };
 CacheLengths cacheLengths(const CacheLengthInput& input);
 /// Of a recorded answer; empty where the trace holds no lengths.

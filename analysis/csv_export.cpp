@@ -2,11 +2,13 @@
 #include "analysis/csv_export.h"
 
 #include "analysis/csv_text.h"
+#include "analysis/image_tokens.h"
 #include "base/error.h"
 
 #include <fmt/format.h>
 
 #include <array>
+#include <limits>
 
 namespace ecokv::analysis {
 
@@ -40,6 +42,24 @@ std::string patchCells(const TraceDocument& document, std::size_t token) {
                        csvCell(box[1]), csvCell(box[2]), csvCell(box[3]));
 }
 
+/// "patch", "newline", "separator", "thumbnail"; empty for tokens of no picture.
+const char* roleCell(const TraceDocument& document, std::size_t token) {
+    if (!document.prompt || document.prompt->imageIndex[token] < 0) {
+        return "";
+    }
+    switch (patchRoleOf(document.prompt->patchRole[token])) {
+    case PatchRole::Newline:
+        return "newline";
+    case PatchRole::Separator:
+        return "separator";
+    case PatchRole::Thumbnail:
+        return "thumbnail";
+    case PatchRole::Patch:
+        break;
+    }
+    return "patch";
+}
+
 std::string headTable(const TraceDocument& document, const std::string& metric,
                       const std::vector<float>& values) {
     std::string csv = firstLine(document) + "layer,kv_head," + csvCell(metric) + "\n";
@@ -64,7 +84,13 @@ std::string headMetricCsv(const TraceDocument& document, const std::string& metr
 std::string policyMetricCsv(const TraceDocument& document, const std::string& policyId,
                             const std::string& metric) {
     const PolicyView* found = document.policy(policyId);
-    const auto values = found != nullptr ? policyMetric(*found, metric) : std::vector<float>();
+    auto values = found != nullptr ? policyMetric(*found, metric) : std::vector<float>();
+    const auto kvHeads = static_cast<std::size_t>(document.dimensions.kvHeads);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        if (document.isLinear(static_cast<std::int64_t>(i / kvHeads))) {
+            values[i] = std::numeric_limits<float>::quiet_NaN(); // no KV cache to keep anything of
+        }
+    }
     if (values.empty()) {
         throwUsage(fmt::format("{} has no \"{}\" of a policy \"{}\".", document.path.string(),
                                metric, policyId));
@@ -74,10 +100,11 @@ std::string policyMetricCsv(const TraceDocument& document, const std::string& po
 
 std::string survivalCsv(const TraceDocument& document, const SurvivalQuery& query) {
     const auto share = survival(document, query).share;
-    std::string csv = firstLine(document) + "token,text,kind,image,x0,y0,x1,y1,share\n";
+    std::string csv = firstLine(document) + "token,text,kind,image,x0,y0,x1,y1,share,role\n";
     for (std::size_t token = 0; token < share.size(); ++token) {
-        csv += fmt::format("{},{},{}\n", tokenCells(document, token), patchCells(document, token),
-                           csvCell(share[token]));
+        csv +=
+            fmt::format("{},{},{},{}\n", tokenCells(document, token), patchCells(document, token),
+                        csvCell(share[token]), roleCell(document, token));
     }
     return csv;
 }

@@ -78,7 +78,8 @@ std::string survivorDistanceCsv(const std::string& provenance, const SurvivorClu
     const std::size_t count = survivors.clusters.order.size();
     for (const int a : survivors.clusters.order) {
         for (const int b : survivors.clusters.order) {
-            const std::int64_t headA = survivors.firstHead + a, headB = survivors.firstHead + b;
+            const std::int64_t headA = survivors.heads[static_cast<std::size_t>(a)];
+            const std::int64_t headB = survivors.heads[static_cast<std::size_t>(b)];
             const double distance =
                 survivors
                     .distances[static_cast<std::size_t>(a) * count + static_cast<std::size_t>(b)];

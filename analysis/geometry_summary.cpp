@@ -168,12 +168,17 @@ SurvivorClusters clusterSurvivors(const trace::Dimensions& d, const std::vector<
     result.policy = policy;
     result.layer = layer;
     result.firstHead = layer < 0 ? 0 : layer * d.kvHeads;
-    const auto heads = static_cast<std::size_t>(layer < 0 ? d.layers * d.kvHeads : d.kvHeads);
-    const auto tokens = static_cast<std::size_t>(d.tokens);
-    const auto masks = std::span<const std::uint8_t>(kept).subspan(
-        static_cast<std::size_t>(result.firstHead) * tokens, heads * tokens);
-    result.distances = jaccardDistances(masks, heads);
-    result.clusters = averageLinkage(result.distances, heads);
+    const std::int64_t end = result.firstHead + (layer < 0 ? d.layers * d.kvHeads : d.kvHeads);
+    std::vector<std::uint8_t> masks;
+    for (std::int64_t head = result.firstHead; head < end; ++head) {
+        const auto first = kept.begin() + head * d.tokens;
+        if (std::find(first, first + d.tokens, 1) != first + d.tokens) {
+            result.heads.push_back(head);
+            masks.insert(masks.end(), first, first + d.tokens);
+        }
+    }
+    result.distances = jaccardDistances(masks, result.heads.size());
+    result.clusters = averageLinkage(result.distances, result.heads.size());
     return result;
 }
 

@@ -36,7 +36,9 @@ std::vector<RankedHead> rankedHeads(const GeometryTable& table, const std::strin
 struct SurvivorClusters {
     std::string policy; ///< whose survivors
     std::int64_t layer = -1;
-    std::int64_t firstHead = 0;    ///< item 0 is this head of [layer * kvHeads + kvHead]
+    std::int64_t firstHead = 0; ///< of the scope, [layer * kvHeads + kvHead]
+    /// [item] head; those that keep nothing, of layers without a KV cache, are left out.
+    std::vector<std::int64_t> heads;
     std::vector<double> distances; ///< [item, item] Jaccard
     HeadClusters clusters;
 };

@@ -95,7 +95,12 @@ class KeyGeometry {
 public:
     KeyGeometry(const trace::TraceReader& reader, const GeometryRequest& request)
         : m_reader(reader), m_request(request), m_positions(reader.positions()),
-          m_rotationRecord(reader.rotation()), m_meter(setup()) {}
+          m_rotationRecord(reader.rotation()) {
+        if (const auto model = reader.model()) {
+            m_linear = model->linearLayers;
+        }
+        makeMeters();
+    }
 
     void measure(GeometryTable& table) {
         table.measured = true;
@@ -103,10 +108,15 @@ public:
         const auto spectra = m_request.spectra ? policy::Spectra::All : policy::Spectra::None;
         for (std::int64_t layer = 0; layer < table.layers; ++layer) {
             m_request.cancel.throwIfCancelled("The geometry");
+            if (m_linear.size() > static_cast<std::size_t>(layer) &&
+                m_linear[static_cast<std::size_t>(layer)] != 0) {
+                continue; // no keys
+            }
             try {
                 const trace::RawTensor keys = m_reader.layerKeys(layer);
-                const auto geometry = m_meter.measure(LayerId{static_cast<std::int32_t>(layer)},
-                                                      keys.view(), spectra);
+                const std::size_t rope = m_rotationRecord ? m_rotationRecord->indexOf(layer) : 0;
+                const auto geometry = m_meters[rope].measure(
+                    LayerId{static_cast<std::int32_t>(layer)}, keys.view(), spectra);
                 place(policy::geometryMetrics(geometry), layer, table.layers, table.metrics);
                 place(policy::geometrySpectra(geometry), layer, table.layers, table.spectra);
             } catch (const Error& error) {
@@ -123,7 +133,8 @@ public:
     }
 
 private:
-    policy::GeometrySetup setup() {
+    /// One for each rotary embedding.
+    void makeMeters() {
         const trace::Dimensions& d = m_reader.dimensions();
         policy::GeometrySetup setup{.tokens = d.tokens, .dim = d.headDim};
         setup.candidates = candidatesOf(m_reader, m_request.policyId);
@@ -131,11 +142,15 @@ private:
             m_kinds = prompt->tokenKind;
             setup.kinds = m_kinds;
         }
-        if (m_rotationRecord) {
-            m_rotation = rotationOf(*m_rotationRecord, m_positions);
-            setup.rotation = &m_rotation;
+        if (!m_rotationRecord) {
+            m_meters.emplace_back(setup);
+            return;
         }
-        return setup;
+        m_rotations = rotationsOf(*m_rotationRecord, m_positions);
+        for (const kernels::Rotation& rotation : m_rotations) {
+            setup.rotation = &rotation;
+            m_meters.emplace_back(setup);
+        }
     }
 
     void noteGaps(GeometryTable& table) const {
@@ -153,10 +168,11 @@ private:
     const trace::TraceReader& m_reader;
     const GeometryRequest& m_request;
     std::vector<std::int64_t> m_positions;
+    std::vector<std::uint8_t> m_linear; ///< [layer] 1 = no KV cache, or empty
     std::optional<trace::RotationRecord> m_rotationRecord;
     std::vector<std::uint8_t> m_kinds;
-    kernels::Rotation m_rotation;
-    policy::GeometryMeter m_meter; ///< last: made from all of the above
+    std::vector<kernels::Rotation> m_rotations;
+    std::vector<policy::GeometryMeter> m_meters; ///< [rope]
 };
 
 } // namespace

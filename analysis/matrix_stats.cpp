@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 namespace ecokv::analysis {
 
@@ -20,6 +21,13 @@ std::optional<FiniteRange> finiteRange(std::span<const float> values) {
         }
     }
     return range.count == 0 ? std::nullopt : std::optional(range);
+}
+
+std::vector<float> finiteOf(std::span<const float> values) {
+    std::vector<float> finite;
+    std::ranges::copy_if(values, std::back_inserter(finite),
+                         [](float value) { return std::isfinite(value); });
+    return finite;
 }
 
 } // namespace ecokv::analysis

@@ -7,6 +7,7 @@
 #include <optional>
 #include <ranges>
 #include <span>
+#include <vector>
 
 namespace ecokv::analysis {
 
@@ -28,5 +29,8 @@ template <std::ranges::sized_range Values> double meanOf(const Values& values) {
     return std::ranges::empty(values) ? std::numeric_limits<double>::quiet_NaN()
                                       : sum / static_cast<double>(std::ranges::size(values));
 }
+
+/// The finite ones of `values`: heads of layers without a KV cache have no numbers.
+std::vector<float> finiteOf(std::span<const float> values);
 
 } // namespace ecokv::analysis

@@ -50,7 +50,9 @@ HeadDiff diffHead(std::span<const std::uint8_t> a, std::span<const std::uint8_t>
         }
     }
     const std::int64_t either = diff.keptA + diff.keptB - diff.both;
-    diff.jaccard = either > 0 ? static_cast<double>(diff.both) / static_cast<double>(either) : 1.0;
+    // Heads that keep nothing on either side belong to layers without a KV cache.
+    diff.jaccard =
+        either > 0 ? static_cast<double>(diff.both) / static_cast<double>(either) : kNone;
     return diff;
 }
 
@@ -75,13 +77,14 @@ std::vector<TokenDiff> countTokens(const std::vector<HeadDiff>& heads, std::int6
 }
 
 void fillMeans(PolicyDiff& diff) {
-    double ranked = 0;
+    double ranked = 0, kept = 0;
     for (const HeadDiff& head : diff.heads) {
-        diff.jaccard += head.jaccard;
+        diff.jaccard += std::isnan(head.jaccard) ? 0 : head.jaccard;
+        kept += std::isnan(head.jaccard) ? 0 : 1;
         diff.spearman += std::isnan(head.spearman) ? 0 : head.spearman;
         ranked += std::isnan(head.spearman) ? 0 : 1;
     }
-    diff.jaccard /= static_cast<double>(diff.heads.size());
+    diff.jaccard = kept > 0 ? diff.jaccard / kept : 1.0;
     diff.spearman = ranked > 0 ? diff.spearman / ranked : kNone;
 }
 

@@ -21,7 +21,7 @@ struct DiffSide {
 struct HeadDiff {
     std::int64_t layer = 0, kvHead = 0;
     std::int64_t keptA = 0, keptB = 0, both = 0;
-    double jaccard = 1;  ///< shared / kept by either; 1 where neither keeps anything
+    double jaccard = 1;  ///< shared / kept by either; NaN where neither keeps anything
     double spearman = 0; ///< of the scores of tokens that are candidates of both; NaN = unknown
     std::vector<std::int32_t> onlyA, onlyB; ///< positions, ascending
 };

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <mutex>
 #include <utility>
 
@@ -76,6 +77,8 @@ private:
     /// By the policy and the rows of `wanted`.
     LayerResult replayLayer(std::int64_t layer, const ReplayResult& wanted,
                             const ReplayRequest& request);
+    /// Of a linear layer: no survivors, every number NaN.
+    LayerResult withoutCache(std::int64_t layer, const ReplayRequest& request) const;
     /// Of one layer [plan][kvHead].
     std::vector<std::vector<float>> errorsOf(std::int64_t layer,
                                              const std::vector<policy::MeasuredPlan>& plans);
@@ -92,6 +95,9 @@ Replayer::Impl::LayerResult Replayer::Impl::replayLayer(std::int64_t layer,
     const policy::ResolvedPolicy& policy = wanted.policy;
     const std::int64_t rows = wanted.rows;
     LayerResult result;
+    if (policy.shape.isLinear(static_cast<std::int32_t>(layer))) {
+        return withoutCache(layer, request);
+    }
     result.scores = m_measured.scores(layer, policy, request.tokenScores);
     result.plan = policy::planLayer(*result.scores, policy);
     result.mass = massOf(result.plan, *m_measured.window(layer, rows), policy.tokens);
@@ -103,6 +109,36 @@ Replayer::Impl::LayerResult Replayer::Impl::replayLayer(std::int64_t layer,
         const SourceLayer source = m_measured.source().layer(layer, false);
         result.participation = participationOf(source.input, policy);
     }
+    return result;
+}
+
+Replayer::Impl::LayerResult Replayer::Impl::withoutCache(std::int64_t layer,
+                                                         const ReplayRequest& request) const {
+    constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
+    const trace::Dimensions& d = m_measured.source().dimensions();
+    const auto heads = static_cast<std::size_t>(d.kvHeads);
+    policy::LayerScores scores;
+    scores.layer = LayerId{static_cast<std::int32_t>(layer)};
+    scores.kvHeads = static_cast<std::int32_t>(d.kvHeads);
+    scores.tokens = d.tokens;
+    for (auto* values : {&scores.redundancy, &scores.redundancyCosine, &scores.redundancyEuclid,
+                         &scores.anisotropy, &scores.meanKeyNorm}) {
+        values->assign(heads, kNone);
+    }
+    const std::size_t entries = heads * static_cast<std::size_t>(d.tokens);
+    scores.score.assign(entries, kNone);
+    if (request.tokenScores) {
+        for (auto* values : {&scores.importance, &scores.diversityCosine, &scores.diversityEuclid,
+                             &scores.diversity, &scores.keyNorm, &scores.valueNorm}) {
+            values->assign(entries, kNone);
+        }
+    }
+    LayerResult result;
+    result.plan = {scores.layer, std::vector<std::vector<std::int32_t>>(heads), false};
+    result.mass.assign(heads, kNone);
+    result.error.assign(request.outputError ? heads : 0, kNone);
+    result.participation.assign(request.participation ? heads : 0, kNone);
+    result.scores = std::make_shared<const policy::LayerScores>(std::move(scores));
     return result;
 }
 
@@ -137,6 +173,14 @@ Replayer::Impl::outputErrors(const std::vector<SurvivorPlans>& plans, const Prog
     LayerProgress report("Output errors", d.layers, progress);
     forEachLayer(d.layers, cancel, kWhat, [&](std::int64_t layer) {
         const auto at = static_cast<std::size_t>(layer);
+        if (m_measured.source().shape().isLinear(static_cast<std::int32_t>(layer))) {
+            for (auto& ofPlan : errors) {
+                std::fill_n(ofPlan.begin() + static_cast<std::ptrdiff_t>(at * heads), heads,
+                            std::numeric_limits<float>::quiet_NaN());
+            }
+            report.layerDone();
+            return;
+        }
         std::vector<policy::MeasuredPlan> measured;
         for (const SurvivorPlans& plan : plans) {
             measured.push_back({&plan.layers.at(at), plan.rows});
@@ -234,6 +278,18 @@ std::vector<std::uint8_t> ReplayResult::kept() const {
         }
     }
     return mask;
+}
+
+std::vector<std::int32_t> ReplayResult::cachedBudgets() const {
+    std::vector<std::int32_t> budgets;
+    for (const cache::LayerPlan& plan : plans) {
+        if (!policy.shape.isLinear(plan.layer.value)) {
+            for (const auto& rows : plan.keptRows) {
+                budgets.push_back(static_cast<std::int32_t>(rows.size()));
+            }
+        }
+    }
+    return budgets;
 }
 
 policy::PolicyConfig recordedPolicy(const trace::Attributes& attributes) {

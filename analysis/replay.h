@@ -53,6 +53,8 @@ struct ReplayResult {
     std::vector<std::string> notes;
 
     std::vector<std::uint8_t> kept() const; ///< [layer, kvHead, token] 1 = survives
+    /// budgetPerHead of the layers that have a KV cache.
+    std::vector<std::int32_t> cachedBudgets() const;
 };
 
 /// Survivors whose output error is asked for.

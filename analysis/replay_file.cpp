@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <numeric>
 #include <system_error>
 
@@ -63,6 +64,9 @@ trace::RunRecord runRecord(const trace::TraceReader& source, const ReplayResult&
 
 void writeLayers(trace::TraceWriter& writer, const ReplayResult& replayed, bool hasValues) {
     for (std::size_t layer = 0; layer < replayed.layers.size(); ++layer) {
+        if (replayed.policy.shape.isLinear(static_cast<std::int32_t>(layer))) {
+            continue;
+        }
         if (replayed.layers[layer]->importance.empty() && replayed.policy.tokens > 0) {
             throwInternal("A replay without token scores was to be written.");
         }
@@ -82,12 +86,14 @@ trace::PolicyRecord policyRecord(const trace::TraceReader& source, const ReplayR
     record.retainedMass = replayed.retainedMass;
     record.outputError = replayed.outputError;
     const trace::Dimensions& d = source.dimensions();
+    const std::vector<std::uint8_t>& linear = replayed.policy.shape.linearLayers;
     const auto perToken =
         static_cast<std::int64_t>(2 * dtypeSize(replayed.storedDType)) * d.headDim;
     const auto kept =
         std::accumulate(record.budgetPerHead.begin(), record.budgetPerHead.end(), std::int64_t{0});
     record.attributes["kept_bytes"] = kept * perToken;
-    record.attributes["full_bytes"] = d.layers * d.kvHeads * d.tokens * perToken;
+    const std::int64_t cached = d.layers - std::ranges::count(linear, std::uint8_t{1});
+    record.attributes["full_bytes"] = cached * d.kvHeads * d.tokens * perToken;
     return record;
 }
 
@@ -98,6 +104,7 @@ void writeReplay(const trace::TraceReader& source, const ReplayResult& replayed,
     writing.dimensions = source.dimensions();
     writing.recordTensors = false;
     writing.compact = options.compact;
+    writing.linearLayers = replayed.policy.shape.linearLayers;
     writing.producer = options.producer;
     trace::TraceWriter writer(writing);
     if (const auto model = source.model()) {

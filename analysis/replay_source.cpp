@@ -58,12 +58,18 @@ ReplaySource::ReplaySource(std::shared_ptr<const trace::TraceReader> reader, std
     readRotation();
     if (const auto model = m_reader->model()) {
         m_slidingWindows = model->slidingWindows;
+        m_linearLayers = model->linearLayers;
     }
     const auto layers = static_cast<std::size_t>(dimensions().layers);
     if (!m_slidingWindows.empty() && m_slidingWindows.size() != layers) {
         throwBadInput(fmt::format("/model/sliding_windows of {} has {} entries for {} layers.",
                                   m_reader->path().string(), m_slidingWindows.size(), layers),
                       "Give every layer its window, 0 for a full layer.");
+    }
+    if (!m_linearLayers.empty() && m_linearLayers.size() != layers) {
+        throwBadInput(fmt::format("/model/linear_layers of {} has {} entries for {} layers.",
+                                  m_reader->path().string(), m_linearLayers.size(), layers),
+                      "Say 1 for every layer without a KV cache, 0 for the others.");
     }
 }
 
@@ -91,14 +97,14 @@ void ReplaySource::readPositions() {
 void ReplaySource::readRotation() {
     m_rotationRecord = m_reader->rotation();
     if (m_rotationRecord) {
-        m_rotation = rotationOf(*m_rotationRecord, m_positions);
+        m_rotations = rotationsOf(*m_rotationRecord, m_positions);
     }
 }
 
 policy::ModelShape ReplaySource::shape() const {
     const trace::Dimensions& d = dimensions();
     return {static_cast<std::int32_t>(d.layers), static_cast<std::int32_t>(d.kvHeads), m_modelName,
-            m_slidingWindows};
+            m_slidingWindows, m_linearLayers};
 }
 
 void ReplaySource::checkCanReplay(const policy::ResolvedPolicy& policy) const {
@@ -158,7 +164,8 @@ SourceLayer ReplaySource::layer(std::int64_t layer, bool withValues) {
     }
     source.input.positions = m_positions;
     source.input.windowPositions = m_windowPositions;
-    source.input.rotation = m_rotationRecord ? &m_rotation : nullptr;
+    source.input.rotation =
+        m_rotationRecord ? &m_rotations[m_rotationRecord->indexOf(layer)] : nullptr;
     return source;
 }
 

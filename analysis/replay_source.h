@@ -53,9 +53,10 @@ private:
     std::shared_ptr<const trace::TraceReader> m_reader;
     std::string m_modelName;
     std::vector<std::int64_t> m_slidingWindows; ///< [layer], 0 = full; empty = all are
+    std::vector<std::uint8_t> m_linearLayers;   ///< [layer], 1 = no KV cache; empty = all have one
     std::vector<std::int64_t> m_positions, m_windowPositions;
     std::optional<trace::RotationRecord> m_rotationRecord;
-    kernels::Rotation m_rotation;
+    std::vector<kernels::Rotation> m_rotations; ///< [rope], empty where they are not known
     bool m_hasValues = false;
     DType m_dtype = DType::F32;
     ReplayCache m_cache;

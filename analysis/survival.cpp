@@ -46,6 +46,9 @@ Scope scopeOf(const TraceDocument& document, const SurvivalQuery& query) {
 }
 
 float shareOf(SurvivalMode mode, std::int64_t keeping, std::int64_t heads) {
+    if (heads == 0) {
+        return 0.0F; // a layer without a KV cache
+    }
     switch (mode) {
     case SurvivalMode::Union:
         return keeping > 0 ? 1.0F : 0.0F;
@@ -76,14 +79,17 @@ SurvivalResult survival(const TraceDocument& document, const SurvivalQuery& quer
     const Scope scope = scopeOf(document, query);
     const std::int64_t tokens = document.dimensions.tokens;
     std::vector<std::int64_t> keeping(static_cast<std::size_t>(tokens), 0);
+    SurvivalResult result;
     for (std::int64_t row = scope.begin; row < scope.end; ++row) {
+        if (document.isLinear(row / document.dimensions.kvHeads)) {
+            continue;
+        }
+        ++result.heads;
         const std::uint8_t* mask = kept.data() + row * tokens;
         for (std::size_t token = 0; token < keeping.size(); ++token) {
             keeping[token] += mask[token];
         }
     }
-    SurvivalResult result;
-    result.heads = scope.end - scope.begin;
     result.share.resize(keeping.size());
     std::transform(keeping.begin(), keeping.end(), result.share.begin(),
                    [&](std::int64_t count) { return shareOf(query.mode, count, result.heads); });

@@ -26,7 +26,7 @@ struct SurvivalQuery {
 
 struct SurvivalResult {
     std::vector<float> share; ///< [token] 0..1: 0 evicted, 1 kept by all asked
-    std::int64_t heads = 0;   ///< in the scope
+    std::int64_t heads = 0;   ///< in the scope that have a KV cache; 0 = a linear layer
     std::int64_t kept = 0;    ///< tokens with share > 0
     /// Every token that is not of an image counts as text.
     std::int64_t keptImage = 0, keptText = 0, imageTokens = 0, textTokens = 0;

@@ -30,7 +30,7 @@ std::array<double, 2> keptByKind(const ReplayResult& replayed, const std::vector
             }
         }
     }
-    const auto heads = static_cast<double>(replayed.budgetPerHead.size());
+    const auto heads = static_cast<double>(replayed.cachedBudgets().size());
     const auto images = static_cast<double>(std::count(isImage.begin(), isImage.end(), true));
     const double others = static_cast<double>(isImage.size()) - images;
     return {images > 0 ? kept[0] / (heads * images) : kNone,
@@ -50,13 +50,14 @@ std::vector<bool> imageTokens(const trace::TraceReader& reader) {
 void fillRow(const ReplayResult& replayed, const trace::Dimensions& d,
              const std::vector<bool>& isImage, SweepRow& row) {
     row.policy = replayed.policy;
-    row.keptPerHead = meanOf(replayed.budgetPerHead);
+    row.keptPerHead = meanOf(replayed.cachedBudgets());
     const auto kept = std::accumulate(replayed.budgetPerHead.begin(), replayed.budgetPerHead.end(),
                                       std::int64_t{0});
     row.keptBytes = static_cast<double>(2 * kept * d.headDim) *
                     static_cast<double>(dtypeSize(replayed.storedDType));
-    row.retainedMass = meanOf(replayed.retainedMass);
-    row.worstMass = *std::min_element(replayed.retainedMass.begin(), replayed.retainedMass.end());
+    const std::vector<float> mass = finiteOf(replayed.retainedMass);
+    row.retainedMass = meanOf(mass);
+    row.worstMass = mass.empty() ? kNone : *std::min_element(mass.begin(), mass.end());
     row.outputError = row.worstError = kNone;
     const auto shares = keptByKind(replayed, isImage);
     row.imageShare = shares[0];
@@ -65,7 +66,7 @@ void fillRow(const ReplayResult& replayed, const trace::Dimensions& d,
     for (const auto& layer : replayed.layers) {
         redundancy.insert(redundancy.end(), layer->redundancy.begin(), layer->redundancy.end());
     }
-    row.redundancy = meanOf(redundancy);
+    row.redundancy = meanOf(finiteOf(redundancy));
 }
 
 /// Survivors of the rows that have some, for the output errors of all of them in one pass.
@@ -79,8 +80,9 @@ void fillErrors(Replayer& replayer, const Pending& pending, const ProgressSink& 
     const auto errors = replayer.outputErrors(pending.plans, progress, cancel);
     for (std::size_t i = 0; i < pending.rows.size(); ++i) {
         SweepRow& row = rows[pending.rows[i]];
-        row.outputError = meanOf(errors[i]);
-        row.worstError = *std::max_element(errors[i].begin(), errors[i].end());
+        const std::vector<float> finite = finiteOf(errors[i]);
+        row.outputError = meanOf(finite);
+        row.worstError = finite.empty() ? kNone : *std::max_element(finite.begin(), finite.end());
     }
 }
 

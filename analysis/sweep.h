@@ -22,7 +22,7 @@ struct SweepRequest {
     std::int64_t rows = 0;
 };
 
-/// Means are over all KV heads of all layers; NaN where there is nothing to say.
+/// Means are over all KV heads of all layers with a KV cache; NaN where there is nothing to say.
 struct SweepRow {
     policy::PolicyConfig config;
     std::string refused;           ///< why there are no numbers, "" = there are

@@ -148,6 +148,11 @@ const PolicyView* TraceDocument::policy(const std::string& id) const {
     return found == policies.end() ? nullptr : &*found;
 }
 
+bool TraceDocument::isLinear(std::int64_t layer) const {
+    const auto at = static_cast<std::size_t>(layer);
+    return model && at < model->linearLayers.size() && model->linearLayers[at] != 0;
+}
+
 const std::vector<float>* TraceDocument::headMetric(const std::string& name) const {
     for (const auto& [metric, values] : headMetrics) {
         if (metric == name) {

@@ -44,6 +44,7 @@ struct TraceDocument {
     std::string provenance() const;
     const std::vector<float>* headMetric(const std::string& name) const; ///< null if absent
     const PolicyView* policy(const std::string& id) const;               ///< null if absent
+    bool isLinear(std::int64_t layer) const; ///< the layer has no KV cache
     /// Whose scores /scores holds in a comparison, else the first; "" without policies.
     std::string mainPolicy() const;
 };

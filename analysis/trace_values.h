@@ -24,15 +24,27 @@ inline std::string textAttribute(const trace::Attributes& attributes, const std:
     return text != nullptr ? *text : std::string();
 }
 
-/// What undoes the rotation of keys at `positions` [token]; both arguments must outlive it.
-inline kernels::Rotation rotationOf(const trace::RotationRecord& record,
-                                    const std::vector<std::int64_t>& positions) {
-    kernels::Rotation rotation;
-    rotation.style =
-        record.interleaved ? kernels::RopeStyle::Interleaved : kernels::RopeStyle::Half;
-    rotation.inverseFrequencies = record.inverseFrequencies.data();
-    rotation.positions = positions.data();
-    return rotation;
+/// What undoes each rotary embedding of keys at `positions` [token]; both arguments must outlive
+/// it. [rope] as `record` numbers them.
+inline std::vector<kernels::Rotation> rotationsOf(const trace::RotationRecord& record,
+                                                  const std::vector<std::int64_t>& positions) {
+    std::vector<kernels::Rotation> rotations;
+    for (const trace::RopeRecord& rope : record.ropes) {
+        kernels::Rotation rotation = kernels::Rotation::none(positions.data());
+        if (!rope.inverseFrequencies.empty()) {
+            rotation.style =
+                record.interleaved ? kernels::RopeStyle::Interleaved : kernels::RopeStyle::Half;
+            rotation.inverseFrequencies = rope.inverseFrequencies.data();
+            rotation.pairs = static_cast<std::int64_t>(rope.inverseFrequencies.size());
+            rotation.attentionScaling = static_cast<float>(rope.attentionScaling);
+            if (!record.positions.empty()) {
+                rotation.axes = rope.axes.empty() ? nullptr : rope.axes.data();
+                rotation.axisPositions = record.positions.data();
+            }
+        }
+        rotations.push_back(rotation);
+    }
+    return rotations;
 }
 
 } // namespace ecokv::analysis

@@ -100,6 +100,7 @@ Json clustersJson(const analysis::SurvivorClusters& survivors) {
     return {{"policy", survivors.policy},
             {"layer", survivors.layer},
             {"first_head", survivors.firstHead},
+            {"heads", survivors.heads},
             {"merges", merges},
             {"order", survivors.clusters.order}};
 }

@@ -53,10 +53,11 @@ Json decodeJson(const trace::DecodeRecord& decode, const trace::Dimensions& d) {
     }
     const auto end = decode.keptLength.end();
     const auto last = end - static_cast<std::ptrdiff_t>(heads);
+    const auto caching = static_cast<std::ptrdiff_t>(heads) - std::count(last, end, 0);
     return {{"steps", decode.tokenIds.size()},
             {"tokens_per_head_at_the_end",
              static_cast<double>(std::accumulate(last, end, std::int64_t{0})) /
-                 static_cast<double>(heads)},
+                 static_cast<double>(std::max<std::ptrdiff_t>(caching, 1))},
             {"longest_head", *std::max_element(decode.keptLength.begin(), end)},
             {"evicted_keys", decode.evictions.step.size()}};
 }

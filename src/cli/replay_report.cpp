@@ -128,6 +128,10 @@ std::string replayText(const trace::TraceReader& reader, const analysis::ReplayR
     std::vector<float> redundancy;
     for (std::size_t layer = 0; layer < replayed.plans.size(); ++layer) {
         const auto& own = replayed.layers[layer]->redundancy;
+        if (replayed.policy.shape.isLinear(static_cast<std::int32_t>(layer))) {
+            table.addRow({fmt::format("{}", layer), "-", "-", "-", "-", "no KV cache"});
+            continue;
+        }
         redundancy.insert(redundancy.end(), own.begin(), own.end());
         table.addRow({fmt::format("{}", layer),
                       fmt::format("{:.1f}", meanOf(layerOf(replayed.budgetPerHead, layer, heads))),
@@ -135,9 +139,9 @@ std::string replayText(const trace::TraceReader& reader, const analysis::ReplayR
                       numberCell(meanOf(layerOf(replayed.retainedMass, layer, heads))),
                       numberCell(meanOf(layerOf(replayed.outputError, layer, heads))), ""});
     }
-    const double kept = meanOf(replayed.budgetPerHead);
-    const double mass = meanOf(replayed.retainedMass);
-    const double error = meanOf(replayed.outputError);
+    const double kept = meanOf(replayed.cachedBudgets());
+    const double mass = meanOf(analysis::finiteOf(replayed.retainedMass));
+    const double error = meanOf(analysis::finiteOf(replayed.outputError));
     table.addRow({"all", fmt::format("{:.1f}", kept), numberCell(meanOf(redundancy)),
                   numberCell(mass), numberCell(error), ""});
     text += fmt::format("\n{}\n", table.text());
@@ -156,9 +160,9 @@ std::string replayJson(const trace::TraceReader& reader, const analysis::ReplayR
     Json json{{"trace", reader.path().string()},
               {"policy", settingsJson(policy::settingsOf(replayed.policy))},
               {"tokens", replayed.policy.tokens},
-              {"mean_kept", meanOf(replayed.budgetPerHead)},
-              {"mean_retained_mass", jsonNumber(meanOf(replayed.retainedMass))},
-              {"mean_output_error", jsonNumber(meanOf(replayed.outputError))},
+              {"mean_kept", meanOf(replayed.cachedBudgets())},
+              {"mean_retained_mass", jsonNumber(meanOf(analysis::finiteOf(replayed.retainedMass)))},
+              {"mean_output_error", jsonNumber(meanOf(analysis::finiteOf(replayed.outputError)))},
               {"heads", headsJson(replayed)},
               {"notes", replayed.notes},
               {"reproduces", nullptr}};

@@ -33,6 +33,7 @@ struct KeptSummary {
     std::int64_t least = std::numeric_limits<std::int64_t>::max(), most = 0, total = 0, heads = 0;
     std::int64_t slidingLayers = 0; ///< not among the heads above
     std::uint64_t slidingBytes = 0;
+    std::int64_t linearLayers = 0; ///< without a KV cache
 };
 
 bool isSliding(const session::Ledger& ledger, std::size_t layer) {
@@ -42,6 +43,10 @@ bool isSliding(const session::Ledger& ledger, std::size_t layer) {
 KeptSummary summarise(const session::Ledger& ledger) {
     KeptSummary summary;
     for (std::size_t layer = 0; layer < ledger.keptTokens.size(); ++layer) {
+        if (layer < ledger.linearLayers.size() && ledger.linearLayers[layer] != 0) {
+            ++summary.linearLayers;
+            continue;
+        }
         if (isSliding(ledger, layer)) {
             ++summary.slidingLayers;
             summary.slidingBytes += ledger.layerBytes[layer];
@@ -55,6 +60,11 @@ KeptSummary summarise(const session::Ledger& ledger) {
         }
     }
     return summary;
+}
+
+/// [layer] as numbers, never as the bytes of a text.
+std::vector<int> numbersOf(const std::vector<std::uint8_t>& flags) {
+    return {flags.begin(), flags.end()};
 }
 
 Json pathJson(const std::filesystem::path& path) {
@@ -118,6 +128,7 @@ std::string runResultJson(const session::RunResult& result) {
                 {"full_bytes", result.ledger.fullBytes},
                 {"layer_bytes", result.ledger.layerBytes},
                 {"sliding_windows", result.ledger.slidingWindows},
+                {"linear_layers", numbersOf(result.ledger.linearLayers)},
                 {"protected_tokens", result.ledger.protectedTokens}}},
               {"timings", timingsJson(result.timings)},
               {"device", result.device},
@@ -174,13 +185,17 @@ std::string generationText(const session::RunResult& result) {
 
 std::string ledgerText(const session::Ledger& ledger) {
     const KeptSummary kept = summarise(ledger);
-    const std::string sliding =
-        kept.slidingLayers == 0
-            ? std::string()
-            : fmt::format("  {} layer(s) slide and are not evicted: {} more\n", kept.slidingLayers,
-                          byteText(static_cast<double>(kept.slidingBytes)));
+    std::string others;
+    if (kept.slidingLayers > 0) {
+        others = fmt::format("  {} layer(s) slide and are not evicted: {} more\n",
+                             kept.slidingLayers, byteText(static_cast<double>(kept.slidingBytes)));
+    }
+    if (kept.linearLayers > 0) {
+        others +=
+            fmt::format("  {} layer(s) have no KV cache (linear attention)\n", kept.linearLayers);
+    }
     if (kept.heads == 0) {
-        return sliding;
+        return others;
     }
     const auto heads = static_cast<double>(kept.heads);
     const double mean = static_cast<double>(kept.total) / heads;
@@ -199,7 +214,7 @@ std::string ledgerText(const session::Ledger& ledger) {
     if (kept.least != kept.most) {
         text += fmt::format("  heads keep {} to {} tokens\n", kept.least, kept.most);
     }
-    return text + sliding;
+    return text + others;
 }
 
 } // namespace ecokv::cli

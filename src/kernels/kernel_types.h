@@ -45,6 +45,13 @@ struct Rotation {
     /// [token] i32 time, row, column (M-RoPE), host; null: `positions` is what every pair turns by.
     const std::array<std::int32_t, 3>* axisPositions = nullptr;
 
+    /// Of keys that were not rotated, at `positions` [token].
+    static Rotation none(const std::int64_t* positions) {
+        static constexpr float kStill = 0.0F;
+        Rotation rotation{RopeStyle::Half, &kStill, positions, 1.0F};
+        rotation.pairs = 1;
+        return rotation;
+    }
     std::int64_t pairsOf(std::int64_t dim) const { return pairs > 0 ? pairs : dim / 2; }
     /// Some dims carry the scaling, others do not: un-rotated keys have lengths of their own.
     bool scalesPartOf(std::int64_t dim) const {

@@ -20,10 +20,10 @@ struct RopeSettings {
     kernels::RopeStyle style = kernels::RopeStyle::Half;
     double theta = 0.0; ///< rope_theta as read from config.json
     /// [pair] radians per position, scaling applied; at most headDim / 2. Empty = keys do not turn.
-    std::vector<float> inverseFrequencies;
+    std::vector<float> inverseFrequencies = {};
     /// [pair] by which of a token's positions it turns: 0 time, 1 row, 2 column (M-RoPE). Empty =
     /// all by the first.
-    std::vector<std::uint8_t> axes;
+    std::vector<std::uint8_t> axes = {};
     float attentionScaling = 1.0F; ///< factor on rotated dims (yarn)
 
     std::int32_t rotaryDim() const {

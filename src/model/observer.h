@@ -24,7 +24,7 @@ struct LayerTensors {
     std::span<const std::int64_t> positions;       ///< [token]
     std::span<const std::int64_t> windowPositions; ///< [row]
     /// [token] what the keys were rotated by: time, row, column (M-RoPE). Empty = `positions`.
-    std::span<const std::array<std::int32_t, 3>> ropePositions;
+    std::span<const std::array<std::int32_t, 3>> ropePositions = {};
 };
 
 class LayerObserver {

@@ -8,10 +8,15 @@ bool ModelShape::isSliding(std::int32_t layer) const {
            slidingWindows[static_cast<std::size_t>(layer)] > 0;
 }
 
+bool ModelShape::isLinear(std::int32_t layer) const {
+    return static_cast<std::size_t>(layer) < linearLayers.size() &&
+           linearLayers[static_cast<std::size_t>(layer)] != 0;
+}
+
 std::vector<std::int32_t> ModelShape::fullLayers() const {
     std::vector<std::int32_t> full;
     for (std::int32_t layer = 0; layer < layers; ++layer) {
-        if (!isSliding(layer)) {
+        if (canEvict(layer)) {
             full.push_back(layer);
         }
     }

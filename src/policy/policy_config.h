@@ -67,8 +67,13 @@ struct ModelShape {
     /// [layer] tokens that a sliding layer sees, 0 = all of them; empty = every layer is full.
     /// Sliding layers are never evicted and take no part in the budget (field case F034).
     std::vector<std::int64_t> slidingWindows = {};
+    /// [layer] 1 = linear attention: no KV cache, so nothing to keep, evict or measure. Empty =
+    /// every layer has one.
+    std::vector<std::uint8_t> linearLayers = {};
 
     bool isSliding(std::int32_t layer) const;
+    bool isLinear(std::int32_t layer) const;
+    bool canEvict(std::int32_t layer) const { return !isSliding(layer) && !isLinear(layer); }
     /// Layers that can be evicted.
     std::vector<std::int32_t> fullLayers() const;
 };
@@ -83,7 +88,7 @@ struct ResolvedPolicy {
     std::int64_t sink = 0;
     std::int64_t budget = 0; ///< min(budget, N), the mean over heads
     /// [layer, kvHead] tokens kept, protected ones included; sums to layers * kvHeads * budget over
-    /// the full layers, all tokens in sliding ones.
+    /// the full layers, all tokens in sliding ones, none in linear ones.
     /// Empty: `budget` for every head, or shared by the allocator when a layer is scored.
     std::vector<std::int64_t> headBudgets;
     /// [layer, kvHead] r from a table; empty: measured or constant.

@@ -153,7 +153,9 @@ std::string reasonToKeepAll(const ResolvedPolicy& policy, const Scorer& scorer,
         return "not compressed: no budget was set";
     }
     if (policy.shape.layers > 0 && policy.shape.fullLayers().empty()) { // F034
-        return "not compressed: every layer slides, and sliding layers are not evicted";
+        return policy.shape.linearLayers.empty()
+                   ? "not compressed: every layer slides, and sliding layers are not evicted"
+                   : "not compressed: every layer slides or has no KV cache";
     }
     if (budget >= policy.tokens) {
         return fmt::format("not compressed: the budget of {} covers the prompt of {} tokens",
@@ -193,9 +195,10 @@ void takeRedundancy(ResolvedPolicy& policy) {
     policy.shape.kvHeads = table.kvHeads;
 }
 
-/// Puts shares of the full layers [full layer, kvHead] beside the sliding ones, which keep all.
-std::vector<std::int64_t> besideSlidingLayers(const std::vector<std::int64_t>& shares,
-                                              const ResolvedPolicy& policy) {
+/// Puts shares of the full layers [full layer, kvHead] beside the sliding ones, which keep all, and
+/// the linear ones, which hold nothing.
+std::vector<std::int64_t> besideOtherLayers(const std::vector<std::int64_t>& shares,
+                                            const ResolvedPolicy& policy) {
     const auto heads = static_cast<std::size_t>(policy.shape.kvHeads);
     if (shares.size() == static_cast<std::size_t>(policy.shape.layers) * heads) {
         return shares;
@@ -203,8 +206,8 @@ std::vector<std::int64_t> besideSlidingLayers(const std::vector<std::int64_t>& s
     std::vector<std::int64_t> all;
     auto next = shares.begin();
     for (std::int32_t layer = 0; layer < policy.shape.layers && !shares.empty(); ++layer) {
-        if (policy.shape.isSliding(layer)) {
-            all.insert(all.end(), heads, policy.tokens);
+        if (!policy.shape.canEvict(layer)) {
+            all.insert(all.end(), heads, policy.shape.isSliding(layer) ? policy.tokens : 0);
         } else {
             all.insert(all.end(), next, next + policy.shape.kvHeads);
             next += policy.shape.kvHeads;
@@ -213,17 +216,23 @@ std::vector<std::int64_t> besideSlidingLayers(const std::vector<std::int64_t>& s
     return all;
 }
 
-void noteSlidingLayers(ResolvedPolicy& policy) {
-    std::vector<std::int32_t> sliding;
+void noteOtherLayers(ResolvedPolicy& policy) {
+    std::vector<std::int32_t> sliding, linear;
     for (std::int32_t layer = 0; layer < policy.shape.layers; ++layer) {
-        if (policy.shape.isSliding(layer)) {
+        if (policy.shape.isLinear(layer)) {
+            linear.push_back(layer);
+        } else if (policy.shape.isSliding(layer)) {
             sliding.push_back(layer);
         }
     }
-    if (!sliding.empty() && policy.compresses) {
-        addNote(policy, fmt::format("sliding, not evicted: layer{} {}",
-                                    sliding.size() > 1 ? "s" : "", fmt::join(sliding, ", ")));
-    }
+    const auto note = [&](const char* what, const std::vector<std::int32_t>& layers) {
+        if (!layers.empty() && policy.compresses) {
+            addNote(policy, fmt::format("{}: layer{} {}", what, layers.size() > 1 ? "s" : "",
+                                        fmt::join(layers, ", ")));
+        }
+    };
+    note("sliding, not evicted", sliding);
+    note("no KV cache (linear attention)", linear);
 }
 
 /// Where everything stays, the numbers only say where statistics are measured.
@@ -289,9 +298,9 @@ ResolvedPolicy resolve(const PolicyConfig& config, std::int64_t tokens, const Mo
     }
     policy.window = static_cast<int>(std::min<std::int64_t>(policy.window, tokens));
     if (policy.compresses && allocator.shareModel != nullptr) {
-        policy.headBudgets = besideSlidingLayers(allocator.shareModel(policy), policy);
+        policy.headBudgets = besideOtherLayers(allocator.shareModel(policy), policy);
     }
-    noteSlidingLayers(policy);
+    noteOtherLayers(policy);
     return policy;
 }
 

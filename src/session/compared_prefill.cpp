@@ -4,6 +4,7 @@
 #include "base/stop_watch.h"
 #include "policy/measurement.h"
 #include "policy/retention.h"
+#include "session/layer_gaps.h"
 #include "session/layer_input.h"
 #include "session/trace_records.h"
 
@@ -69,7 +70,7 @@ std::int64_t ComparedPrefill::windowRows(LayerId) const {
 }
 
 void ComparedPrefill::layerPrefilled(const model::LayerTensors& tensors) {
-    const PrefilledLayer layer(tensors, m_setup.ropes.of(tensors.layer));
+    const PrefilledLayer layer(tensors, m_setup.ropes);
     const HostLayer onHost(layer.input());
     SharedParts shared(layer.input(), m_setup.backend);
     for (std::size_t i = 0; i < m_setup.variants->size(); ++i) {
@@ -95,6 +96,7 @@ void ComparedPrefill::layerPrefilled(const model::LayerTensors& tensors) {
 }
 
 void ComparedPrefill::keep(Variant& variant, const policy::LayerScores& scores) {
+    fillGaps(variant.plans, scores.layer.value, scores.kvHeads);
     variant.plans.push_back(policy::planLayer(scores, variant.policy));
     variant.cache->copyLayer(*m_setup.full, scores.layer);
     variant.cache->apply(variant.plans.back());
@@ -120,6 +122,9 @@ void ComparedPrefill::predictErrors(const policy::LayerInput& onHost) {
     for (std::size_t i = 0; i < compressed.size(); ++i) {
         const policy::Retention& measured = retentions[i];
         Variant& variant = *compressed[i];
+        const auto kvHeads = static_cast<std::int32_t>(measured.outputError.size());
+        fillGaps(variant.predictedError, onHost.layer.value, kvHeads);
+        fillGaps(variant.retainedMass, onHost.layer.value, kvHeads);
         variant.predictedError.insert(variant.predictedError.end(), measured.outputError.begin(),
                                       measured.outputError.end());
         variant.retainedMass.insert(variant.retainedMass.end(), measured.retainedMass.begin(),

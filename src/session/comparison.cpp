@@ -8,19 +8,22 @@
 #include "session/trace_records.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace ecokv::session {
 
 namespace {
 
+constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
+
 /// Mean over the heads of [layer, kvHead] that can be evicted: sliding layers lose nothing, and
-/// their zeros would flatter every policy (field case F034).
+/// their zeros would flatter every policy (field case F034); linear layers have no numbers.
 std::optional<double> meanOf(const std::vector<float>& values, const policy::ModelShape& shape) {
     double sum = 0;
     std::int64_t count = 0;
     for (std::size_t i = 0; i < values.size(); ++i) {
-        if (!shape.isSliding(static_cast<std::int32_t>(i) / shape.kvHeads)) {
+        if (shape.canEvict(static_cast<std::int32_t>(i) / shape.kvHeads)) {
             sum += static_cast<double>(values[i]);
             ++count;
         }
@@ -104,6 +107,7 @@ std::vector<ComparedPolicy> Comparison::run() {
 void Comparison::measureErrors() {
     std::vector<Variant>& variants = *m_setup.variants;
     m_measuredError.assign(variants.size(), {});
+    const auto heads = static_cast<std::size_t>(m_setup.full->shape().kvHeads);
     const std::int64_t steps = m_continuation.queries.steps();
     if (steps == 0) {
         return;
@@ -112,6 +116,14 @@ void Comparison::measureErrors() {
         const LayerId layer{i};
         m_setup.cancel.throwIfCancelled("The comparison");
         m_setup.progress({"Measuring errors", i, m_setup.full->shape().layers, "layers"});
+        if (variants.front().policy.shape.isLinear(i)) {
+            for (std::size_t v = 0; v < variants.size(); ++v) {
+                if (variants[v].cache != nullptr) {
+                    m_measuredError[v].resize(m_measuredError[v].size() + heads, kNone);
+                }
+            }
+            continue;
+        }
         const policy::HostTensor keys(m_setup.full->layerKeys(layer));
         const policy::HostTensor values(m_setup.full->layerValues(layer));
         const std::int64_t end = keys.view().shape[1];

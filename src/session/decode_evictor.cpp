@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "policy/scorer.h"
+#include "session/key_rotation.h"
 
 #include <fmt/format.h>
 
@@ -165,7 +166,8 @@ void DecodeEvictor::makeRoom(cache::KvCache& cache, std::int64_t step,
 }
 
 /// Scores the heads of `input`, which hold the same number of tokens.
-std::vector<DecodeEvictor::HeadState> DecodeEvictor::scoreHeads(policy::LayerInput input,
+std::vector<DecodeEvictor::HeadState> DecodeEvictor::scoreHeads(const cache::KvCache& cache,
+                                                                policy::LayerInput input,
                                                                 std::int64_t step) const {
     const std::int64_t rows = input.keys.shape[1];
     // The new token will be the most recent one.
@@ -183,10 +185,14 @@ std::vector<DecodeEvictor::HeadState> DecodeEvictor::scoreHeads(policy::LayerInp
     policy.recent = recent;
     policy.window =
         static_cast<int>(std::min<std::int64_t>(m_policy.window, input.windowQueries.shape[1]));
-    const model::RopeSettings& rope = m_setup.ropes.of(input.layer);
-    const kernels::Rotation rotation{rope.style, rope.inverseFrequencies.data(),
-                                     input.positions.data(), rope.attentionScaling};
-    input.rotation = rope.inverseFrequencies.empty() ? nullptr : &rotation;
+    std::vector<cache::RopePosition> ropePositions;
+    if (cache.positionShift() != 0 || !cache.ropePositions().empty()) {
+        for (const std::int64_t position : input.positions) {
+            ropePositions.push_back(cache.ropePosition(position));
+        }
+    }
+    const KeyRotation rotation(m_setup.ropes, input.layer, input.positions, ropePositions);
+    input.rotation = rotation.get();
     const policy::LayerScores scores = policy::scoreLayer(input, policy, m_setup.backend);
     for (std::size_t head = 0; head < heads.size(); ++head) {
         const float* row = scores.score.data() + static_cast<std::int64_t>(head) * rows;
@@ -210,7 +216,7 @@ DecodeEvictor::scoreLayer(const cache::KvCache& cache, LayerId layer, std::int64
         input.keys = cache.layerKeys(layer);
         input.values = cache.layerValues(layer);
         input.positions = cache.positions(layer, HeadId{0});
-        return scoreHeads(input, step);
+        return scoreHeads(cache, input, step);
     }
     const std::int64_t group = input.windowQueries.shape[0] / cache.shape().kvHeads;
     std::vector<HeadState> heads;
@@ -220,7 +226,7 @@ DecodeEvictor::scoreLayer(const cache::KvCache& cache, LayerId layer, std::int64
         input.positions = cache.positions(layer, HeadId{head});
         input.windowQueries = window.queries().slice(0, head * group, (head + 1) * group);
         input.firstHead = head;
-        heads.push_back(scoreHeads(input, step).front());
+        heads.push_back(scoreHeads(cache, input, step).front());
     }
     return heads;
 }

@@ -61,7 +61,8 @@ private:
     /// Heads that hold the same tokens are scored together, for policies that look at all of them.
     std::vector<HeadState> scoreLayer(const cache::KvCache& cache, LayerId layer,
                                       std::int64_t step) const;
-    std::vector<HeadState> scoreHeads(policy::LayerInput input, std::int64_t step) const;
+    std::vector<HeadState> scoreHeads(const cache::KvCache& cache, policy::LayerInput input,
+                                      std::int64_t step) const;
     cache::LayerPlan planLayer(const cache::KvCache& cache, LayerId layer, std::int64_t step) const;
 
     DecodeEvictionSetup m_setup;

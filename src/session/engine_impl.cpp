@@ -7,6 +7,7 @@
 #include "model/model.h"
 #include "session/doctor.h"
 #include "session/engine.h"
+#include "session/model_shape.h"
 #include "session/runner.h"
 
 #include <fmt/format.h>
@@ -31,15 +32,25 @@ std::string grouped(std::int64_t value) {
     return text;
 }
 
-/// "full" or "full in 2 layers, sliding in 2 (8 tokens)".
-std::string attentionText(const std::vector<std::int64_t>& slidingWindows) {
-    const auto full = std::ranges::count(slidingWindows, 0);
-    const auto layers = std::ssize(slidingWindows);
-    if (full == layers) {
+/// "full in every layer" or "full in 2 layers, sliding in 2 (8 tokens), linear in 4 (no KV cache)".
+std::string attentionText(const policy::ModelShape& shape) {
+    std::int64_t full = 0, sliding = 0, linear = 0, window = 0;
+    for (std::int32_t layer = 0; layer < shape.layers; ++layer) {
+        full += shape.canEvict(layer) ? 1 : 0;
+        linear += shape.isLinear(layer) ? 1 : 0;
+        if (shape.isSliding(layer)) {
+            ++sliding;
+            window = std::max(window, shape.slidingWindows[static_cast<std::size_t>(layer)]);
+        }
+    }
+    if (full == shape.layers) {
         return "full in every layer";
     }
-    return fmt::format("full in {} layers, sliding in {} ({} tokens)", full, layers - full,
-                       std::ranges::max(slidingWindows));
+    std::string text = fmt::format("full in {} layers", full);
+    if (sliding > 0) {
+        text += fmt::format(", sliding in {} ({} tokens)", sliding, window);
+    }
+    return linear > 0 ? text + fmt::format(", linear in {} (no KV cache)", linear) : text;
 }
 
 /// More threads than cores only slow a run down (field case F164); 0 stays "choose for me".
@@ -112,7 +123,7 @@ ModelSummary EngineImpl::describe(const std::filesystem::path& folder) {
                                 summary.dtype)},
         {"Decoder", fmt::format("{} layers, {} query heads, {} KV heads of {} dims", info.layers,
                                 info.heads, info.kvHeads, info.headDim)},
-        {"Attention", attentionText(info.slidingWindows)},
+        {"Attention", attentionText(shapeOf(info))},
         {"Context", fmt::format("{} tokens", grouped(info.maxPositions))},
         {"Chat template", info.templateSource.empty() ? std::string("none (plain prompts only)")
                                                       : info.templateSource},

@@ -12,22 +12,24 @@ GeometryRecorder::GeometryRecorder(const policy::ResolvedPolicy& policy,
                                    std::vector<std::uint8_t> kinds, bool detailed)
     : m_candidates(policy.candidates()), m_kinds(std::move(kinds)), m_detailed(detailed) {}
 
-void GeometryRecorder::prepare(const policy::LayerInput& input) {
+const policy::GeometryMeter& GeometryRecorder::meterOf(const policy::LayerInput& input) {
+    const bool turned = m_detailed && input.rotation != nullptr;
+    const float* frequencies = turned ? input.rotation->inverseFrequencies : nullptr;
+    if (const auto found = m_meters.find(frequencies); found != m_meters.end()) {
+        return found->second;
+    }
     policy::GeometrySetup setup{.tokens = input.keys.shape[1], .dim = input.keys.shape[2]};
     setup.candidates = m_candidates;
     if (m_detailed) {
         setup.kinds = m_kinds;
         setup.rotation = input.rotation;
     }
-    m_meter.emplace(setup);
+    return m_meters.emplace(frequencies, setup).first->second;
 }
 
 void GeometryRecorder::add(const policy::LayerInput& input, trace::LayerRecord& record) {
-    if (!m_meter) {
-        prepare(input);
-    }
-    const auto moments =
-        std::make_shared<const policy::LayerMoments>(m_meter->moments(input.layer, input.keys));
+    const auto moments = std::make_shared<const policy::LayerMoments>(
+        meterOf(input).moments(input.layer, input.keys));
     const auto spectra = m_detailed ? policy::Spectra::All : policy::Spectra::None;
     record.derive = [moments, spectra] {
         const policy::LayerGeometry geometry = policy::geometryOf(*moments, spectra);

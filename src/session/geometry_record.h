@@ -8,7 +8,7 @@
 #include "trace/trace_records.h"
 
 #include <cstdint>
-#include <optional>
+#include <map>
 #include <span>
 
 namespace ecokv::session {
@@ -22,16 +22,17 @@ public:
 
     /// Adds head metrics and spectra to `record`: the keys are read here, the rest is left to the
     /// writing thread. Metrics that the record holds already stay as they are.
-    /// `input` on the host, with the rotation where there is one; the same positions every time.
+    /// `input` on the host, with the rotation where there is one; the same positions every time,
+    /// and the same rotation where its frequencies lie in the same memory.
     void add(const policy::LayerInput& input, trace::LayerRecord& record);
 
 private:
-    void prepare(const policy::LayerInput& input);
+    const policy::GeometryMeter& meterOf(const policy::LayerInput& input);
 
     policy::TokenRange m_candidates;
     std::vector<std::uint8_t> m_kinds;
     bool m_detailed = true;
-    std::optional<policy::GeometryMeter> m_meter;
+    std::map<const float*, policy::GeometryMeter> m_meters; ///< by the frequencies
 };
 
 } // namespace ecokv::session

@@ -3,33 +3,32 @@
 // The tensors of a layer that was just prefilled, as policies take them: where the model left them,
 // and on the host. Both point into what they were made from, which must outlive them.
 
-#include "model/model_info.h"
 #include "model/observer.h"
 #include "policy/host_tensor.h"
 #include "policy/layer_scores.h"
+#include "session/key_rotation.h"
 
 namespace ecokv::session {
 
 class PrefilledLayer {
 public:
-    /// Without inverse frequencies in `rope` the input has no rotation.
-    PrefilledLayer(const model::LayerTensors& tensors, const model::RopeSettings& rope)
-        : m_rotation{rope.style, rope.inverseFrequencies.data(), tensors.positions.data(),
-                     rope.attentionScaling},
+    /// Where nothing is known of `ropes` the input has no rotation.
+    PrefilledLayer(const model::LayerTensors& tensors, const model::LayerRopes& ropes)
+        : m_rotation(ropes, tensors.layer, tensors.positions, tensors.ropePositions),
           m_input{.layer = tensors.layer,
                   .keys = tensors.keys,
                   .values = tensors.values,
                   .windowQueries = tensors.windowQueries,
                   .positions = tensors.positions,
                   .windowPositions = tensors.windowPositions,
-                  .rotation = rope.inverseFrequencies.empty() ? nullptr : &m_rotation} {}
+                  .rotation = m_rotation.get()} {}
     PrefilledLayer(const PrefilledLayer&) = delete; // the input points into this object
     PrefilledLayer& operator=(const PrefilledLayer&) = delete;
 
     const policy::LayerInput& input() const { return m_input; }
 
 private:
-    kernels::Rotation m_rotation;
+    KeyRotation m_rotation;
     policy::LayerInput m_input;
 };
 

@@ -3,6 +3,7 @@
 
 #include "base/stop_watch.h"
 #include "policy/retention.h"
+#include "session/layer_gaps.h"
 #include "session/layer_input.h"
 #include "session/trace_records.h"
 
@@ -42,13 +43,14 @@ void LayerPipeline::layerPrefilled(const model::LayerTensors& tensors) {
     const auto kvHeads = static_cast<std::int32_t>(tensors.keys.shape[0]);
     const std::int64_t tokens = tensors.keys.shape[1];
     auto plan = keepEverything(tensors.layer, kvHeads, tokens);
+    m_kvHeads = kvHeads;
     if (m_setup.windows != nullptr) {
         m_setup.windows->at(tensors.layer.index())
             .append(tensors.windowQueries, tensors.windowPositions);
     }
     if (scoringNeeded()) {
         const StopWatch watch;
-        const PrefilledLayer layer(tensors, m_setup.ropes.of(tensors.layer));
+        const PrefilledLayer layer(tensors, m_setup.ropes);
         const policy::LayerScores scores =
             policy::scoreLayer(layer.input(), m_setup.policy, m_setup.backend);
         if (m_setup.policy.compresses) {
@@ -60,12 +62,22 @@ void LayerPipeline::layerPrefilled(const model::LayerTensors& tensors) {
             measureAndRecord(HostLayer(layer.input()).input(), scores, plan);
         }
     }
+    passLinearLayers(tensors.layer.value, kvHeads);
     remember(plan);
     if (m_setup.full != nullptr) {
         m_setup.full->copyLayer(*m_setup.cache, tensors.layer);
     }
     if (plan.compressed) {
         m_setup.cache->apply(plan);
+    }
+}
+
+/// They keep no token.
+void LayerPipeline::passLinearLayers(std::int32_t layer, std::int32_t kvHeads) {
+    const auto heads = static_cast<std::size_t>(layer) * static_cast<std::size_t>(kvHeads);
+    if (m_record.budgetPerHead.size() < heads) {
+        m_record.budgetPerHead.resize(heads, 0);
+        m_record.kept.resize(heads * static_cast<std::size_t>(m_setup.policy.tokens), 0);
     }
 }
 
@@ -84,6 +96,9 @@ void LayerPipeline::remember(const cache::LayerPlan& plan) {
 void LayerPipeline::measureAndRecord(const policy::LayerInput& input,
                                      const policy::LayerScores& scores,
                                      const cache::LayerPlan& plan) {
+    const auto kvHeads = static_cast<std::int32_t>(plan.keptRows.size());
+    fillGaps(m_record.outputError, plan.layer.value, kvHeads);
+    fillGaps(m_record.retainedMass, plan.layer.value, kvHeads);
     const auto retention = policy::measureRetention(input, plan, m_setup.policy.judgedRows());
     m_record.outputError.insert(m_record.outputError.end(), retention.outputError.begin(),
                                 retention.outputError.end());
@@ -98,6 +113,16 @@ void LayerPipeline::measureAndRecord(const policy::LayerInput& input,
 trace::PolicyRecord LayerPipeline::policyRecord(const std::string& id) const {
     trace::PolicyRecord record = m_record;
     record.id = id;
+    const policy::ModelShape& shape = m_setup.policy.shape;
+    if (shape.layers > 0 && m_kvHeads > 0) { // linear layers behind the last one that was delivered
+        const auto heads =
+            static_cast<std::size_t>(shape.layers) * static_cast<std::size_t>(m_kvHeads);
+        record.budgetPerHead.resize(heads, 0);
+        record.kept.resize(heads * static_cast<std::size_t>(m_setup.policy.tokens), 0);
+        for (auto* values : {&record.outputError, &record.retainedMass}) {
+            fillGaps(*values, values->empty() ? 0 : shape.layers, m_kvHeads);
+        }
+    }
     return record;
 }
 

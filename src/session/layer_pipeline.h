@@ -22,16 +22,17 @@ namespace ecokv::session {
 struct PipelineSetup {
     policy::ResolvedPolicy policy;
     kernels::Backend backend = kernels::Backend::Cpu;
-    model::LayerRopes ropes;             ///< for geometry = pre
+    model::LayerRopes ropes = {};        ///< for geometry = pre
     cache::KvCache* cache = nullptr;     ///< evicted in place
     cache::KvCache* full = nullptr;      ///< gets a copy first, where a full answer is wanted
     trace::TraceWriter* trace = nullptr; ///< records, where a trace is wanted
     std::int64_t recordWindow = 0;       ///< query rows to record
     bool recordValues = true;
     bool recordGeometry = true;
-    std::vector<std::uint8_t> tokenKinds; ///< [token] for the geometry of image and text tokens
+    std::vector<std::uint8_t> tokenKinds =
+        {};                          ///< [token] for the geometry of image and text tokens
     QueryWindows* windows = nullptr; ///< one per layer: get the last rows, where they are wanted
-    CancellationToken cancel;
+    CancellationToken cancel = {};
 };
 
 class LayerPipeline : public model::LayerObserver {
@@ -48,6 +49,7 @@ public:
 
 private:
     bool scoringNeeded() const;
+    void passLinearLayers(std::int32_t layer, std::int32_t kvHeads);
     void remember(const cache::LayerPlan& plan);
     void measureAndRecord(const policy::LayerInput& input, const policy::LayerScores& scores,
                           const cache::LayerPlan& plan);
@@ -57,6 +59,7 @@ private:
     trace::PolicyRecord m_record;
     std::vector<std::string> m_notes;
     double m_scoringSeconds = 0;
+    std::int32_t m_kvHeads = 0;
 };
 
 /// The plan that keeps every row of a layer.

@@ -15,6 +15,7 @@ Ledger makeLedger(const cache::KvCache& cache, const policy::ResolvedPolicy& pol
     ledger.promptTokens = policy.tokens;
     ledger.protectedTokens = policy.compresses ? policy.sink + policy.recent : policy.tokens;
     ledger.slidingWindows = policy.shape.slidingWindows;
+    ledger.linearLayers = policy.shape.linearLayers;
     const std::uint64_t rowBytes =
         2ULL * static_cast<std::uint64_t>(shape.headDim) * dtypeSize(shape.dtype); // key and value
     for (std::int32_t layer = 0; layer < shape.layers; ++layer) {
@@ -25,7 +26,7 @@ Ledger makeLedger(const cache::KvCache& cache, const policy::ResolvedPolicy& pol
             rows += static_cast<std::uint64_t>(row.back());
         }
         ledger.layerBytes.push_back(rows * rowBytes);
-        if (!policy.shape.isSliding(layer)) {
+        if (policy.shape.canEvict(layer)) {
             ledger.keptBytes += rows * rowBytes;
             ledger.fullBytes +=
                 fullCacheBytes(shape, policy.tokens) / static_cast<std::uint64_t>(shape.layers);

@@ -9,8 +9,10 @@ namespace ecokv::session {
 double CacheHistory::meanLength(std::int64_t step) const {
     const std::int64_t heads = layers * kvHeads;
     const auto first = keptLength.begin() + step * heads;
+    // Every head holds at least the step's own token; those without a KV cache hold none.
+    const auto caching = heads - std::count(first, first + heads, 0);
     return static_cast<double>(std::accumulate(first, first + heads, std::int64_t{0})) /
-           static_cast<double>(heads);
+           static_cast<double>(std::max<std::int64_t>(caching, 1));
 }
 
 std::int64_t CacheHistory::longestHead(std::int64_t step) const {

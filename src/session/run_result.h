@@ -23,6 +23,8 @@ struct Ledger {
     std::vector<std::uint64_t> layerBytes; ///< [layer] stored, sliding layers included
     /// [layer] tokens that a sliding layer sees, 0 = a full layer; empty = every layer is full.
     std::vector<std::int64_t> slidingWindows;
+    std::vector<std::uint8_t>
+        linearLayers; ///< [layer] 1 = no KV cache; empty = every layer has one
 };
 
 struct Timings {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "session/runner.h"
 
+#include "base/error.h"
 #include "base/stop_watch.h"
 #include "kernels/backend_choice.h"
 #include "session/layer_pipeline.h"
 #include "session/ledger_book.h"
+#include "session/model_shape.h"
 #include "session/template_note.h"
 #include "session/trace_records.h"
 
@@ -76,13 +78,19 @@ void Runner::prepare() {
     for (const std::string& sentence : m_prompt.notes) {
         note(sentence);
     }
-    const model::ModelInfo& info = m_model.info();
     policy::PolicyConfig config = m_config.policy;
     if (!m_config.compare.empty()) {
         config.scorer = "full"; // the cache that the others are copied from and compared with
     }
-    m_policy = policy::resolve(config, m_prompt.tokens(),
-                               {info.layers, info.kvHeads, info.name, info.slidingWindows});
+    const policy::ModelShape shape = shapeOf(m_model.info());
+    if (!m_config.saveCache.empty() &&
+        std::ranges::count(shape.linearLayers, 0) != std::ssize(shape.linearLayers)) {
+        throwUsage(fmt::format("{} has layers with linear attention; their state is not part of a "
+                               "saved cache.",
+                               shape.model),
+                   "Ask all questions in one run: --ask may be repeated.");
+    }
+    m_policy = policy::resolve(config, m_prompt.tokens(), shape);
     if (!m_policy.note.empty() && m_config.compare.empty()) {
         note(m_policy.note);
     }
@@ -114,6 +122,7 @@ void Runner::openTrace() {
                           .headDim = shape.headDim,
                           .window = m_recordWindow};
     options.tensorDType = shape.dtype;
+    options.linearLayers = m_model.info().linearLayers;
     options.recordValues = m_config.recordValues;
     options.policies = std::max<std::int64_t>(1, std::ssize(m_variants));
     options.compact = m_config.compactTrace;
@@ -138,6 +147,7 @@ void Runner::prefill() {
     const StopWatch watch;
     const cache::CacheShape shape = m_model.cacheShape();
     m_cache = std::make_unique<cache::KvCache>(shape);
+    m_cache->setRopePositions(m_prompt.ropePositions);
     const bool grows = m_config.asks.empty() && m_config.saveCache.empty();
     const std::int64_t room = grows ? m_config.maxNewTokens : 0;
     m_cache->reserveForDecode(m_config.decodeBudget > 0 ? 0 : room);

@@ -6,6 +6,7 @@
 #include "base/stop_watch.h"
 #include "kernels/backend_choice.h"
 #include "session/ledger_book.h"
+#include "session/model_shape.h"
 #include "session/question_round.h"
 #include "session/saved_context.h"
 #include "session/trace_records.h"
@@ -21,8 +22,8 @@ void Runner::saveContext() {
         return;
     }
     report("Saving the cache", 0, 1, "file");
-    session::saveContext(m_config.saveCache, contextRecord(m_model, m_prompt, m_policy), *m_cache,
-                         m_windows);
+    session::saveContext(m_config.saveCache, contextRecord(m_model, m_prompt, m_policy, *m_cache),
+                         *m_cache, m_windows);
     m_result.savedCache = m_config.saveCache;
 }
 
@@ -34,8 +35,7 @@ void Runner::restoreContext() {
     m_cache = std::make_unique<cache::KvCache>(std::move(context.cache));
     m_windows = std::move(context.windows);
     m_questionTail = record.questionTail;
-    const model::ModelInfo& info = m_model.info();
-    m_policy.shape = {info.layers, info.kvHeads, info.name, info.slidingWindows};
+    m_policy.shape = shapeOf(m_model.info());
     m_policy.tokens = record.tokensSeen;
     m_policy.compresses = trace::attributeOr<std::int64_t>(record.policy, "compressed", 0) != 0;
     m_policy.sink = trace::attributeOr<std::int64_t>(record.policy, "sink", 0);
@@ -58,10 +58,9 @@ std::unique_ptr<DecodeEvictor> Runner::makeEvictor() const {
         return nullptr;
     }
     DecodeEvictionSetup setup = decodeSetup(m_config);
-    const model::ModelInfo& info = m_model.info();
-    setup.shape = {info.layers, info.kvHeads, info.name, info.slidingWindows};
+    setup.shape = shapeOf(m_model.info());
     setup.backend = kernels::backendFor(m_model.cacheShape().device);
-    setup.ropes = info.ropes;
+    setup.ropes = m_model.info().ropes;
     auto evictor = std::make_unique<DecodeEvictor>(std::move(setup));
     evictor->seed(m_windows);
     return evictor;

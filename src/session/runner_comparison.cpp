@@ -6,6 +6,7 @@
 #include "kernels/backend_choice.h"
 #include "session/compared_prefill.h"
 #include "session/comparison.h"
+#include "session/layer_gaps.h"
 #include "session/trace_records.h"
 
 #include <algorithm>
@@ -35,6 +36,7 @@ void Runner::prefillComparison() {
     const StopWatch watch;
     const cache::CacheShape shape = m_model.cacheShape();
     m_cache = std::make_unique<cache::KvCache>(shape);
+    m_cache->setRopePositions(m_prompt.ropePositions);
     m_cache->reserveForDecode(m_config.maxNewTokens);
     for (Variant& variant : m_variants) {
         if (variant.measured() && variant.policy.compresses) {
@@ -56,6 +58,9 @@ void Runner::prefillComparison() {
                                m_cancel, {.chunk = m_config.prefillChunk});
     for (Variant& variant : m_variants) {
         if (variant.cache) {
+            fillGaps(variant.plans, shape.layers, shape.kvHeads);
+            fillGaps(variant.predictedError, shape.layers, shape.kvHeads);
+            fillGaps(variant.retainedMass, shape.layers, shape.kvHeads);
             variant.cache->copyUnevicted(*m_cache);
         }
     }

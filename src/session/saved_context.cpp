@@ -132,7 +132,8 @@ void checkBelongs(const fs::path& path, const trace::CacheRecord& record, model:
 } // namespace
 
 trace::CacheRecord contextRecord(model::Model& model, const model::Prompt& prompt,
-                                 const policy::ResolvedPolicy& policy) {
+                                 const policy::ResolvedPolicy& policy,
+                                 const cache::KvCache& cache) {
     const cache::CacheShape shape = model.cacheShape();
     trace::CacheRecord record;
     record.layers = shape.layers;
@@ -142,6 +143,8 @@ trace::CacheRecord contextRecord(model::Model& model, const model::Prompt& promp
     record.dtype = shape.dtype;
     record.tokensSeen = prompt.tokens();
     record.imageTokens = prompt.imageTokens();
+    record.positionShift = cache.positionShift();
+    record.ropePositions.assign(cache.ropePositions().begin(), cache.ropePositions().end());
     record.model = modelRecord(model.info()).attributes;
     record.probe = probeOf(model);
     record.policy = policyAttributes(policy);
@@ -169,6 +172,8 @@ SavedContext loadContext(const fs::path& path, model::Model& model) {
         restoreLayer(context.cache, LayerId{layer}, content, context.record.tokensSeen);
         context.windows.push_back(windowOf(content, context.record));
     }
+    context.cache.setRopePositions(context.record.ropePositions);
+    context.cache.setPositionShift(context.record.positionShift);
     return context;
 }
 

@@ -24,7 +24,7 @@ struct SavedContext {
 
 /// What is said of a context besides its rows.
 trace::CacheRecord contextRecord(model::Model& model, const model::Prompt& prompt,
-                                 const policy::ResolvedPolicy& policy);
+                                 const policy::ResolvedPolicy& policy, const cache::KvCache& cache);
 
 void saveContext(const std::filesystem::path& path, const trace::CacheRecord& record,
                  const cache::KvCache& cache, const QueryWindows& windows);

@@ -53,8 +53,14 @@ const char* producerName() {
 trace::ModelRecord modelRecord(const model::ModelInfo& info) {
     trace::ModelRecord record;
     record.configJson = info.configJson;
-    const model::RopeSettings& rope = info.ropes.of(LayerId{0});
-    record.ropeFrequencies = rope.inverseFrequencies;
+    const model::RopeSettings first =
+        info.ropes.settings.empty() ? model::RopeSettings() : info.ropes.settings.front();
+    for (const model::RopeSettings& rope : info.ropes.settings) {
+        record.ropes.push_back(
+            {rope.inverseFrequencies, rope.axes, static_cast<double>(rope.attentionScaling)});
+    }
+    record.ropeOfLayer = info.ropes.ofLayer;
+    record.linearLayers = info.linearLayers;
     if (std::ranges::any_of(info.slidingWindows, [](std::int64_t window) { return window > 0; })) {
         record.slidingWindows = info.slidingWindows;
     }
@@ -73,9 +79,9 @@ trace::ModelRecord modelRecord(const model::ModelInfo& info) {
         {"vocabulary", std::int64_t{info.vocabulary}},
         {"parameters", info.parameters},
         {"dtype", std::string(dtypeName(info.storedDType))},
-        {"rope_theta", rope.theta},
+        {"rope_theta", first.theta},
         {"rope_style",
-         std::string(rope.style == kernels::RopeStyle::Half ? "half" : "interleaved")},
+         std::string(first.style == kernels::RopeStyle::Half ? "half" : "interleaved")},
         {"template_source", fileName(info.templateSource)},
         {"processor_source", fileName(info.processorSource)},
     };
@@ -97,6 +103,7 @@ trace::PromptRecord promptRecord(const model::Prompt& prompt) {
     record.imageIndex = prompt.imageIndex;
     record.patchBox = prompt.patchBox;
     record.tokenKind = tokenKinds(prompt);
+    record.ropePositions = prompt.ropePositions;
     std::transform(prompt.patchRole.begin(), prompt.patchRole.end(),
                    std::back_inserter(record.patchRole),
                    [](model::PatchRole role) { return static_cast<std::uint8_t>(role); });
@@ -199,6 +206,13 @@ trace::PolicyRecord comparedRecord(const Variant& variant, const ComparedPolicy&
     record.kept.assign(static_cast<std::size_t>(layers * kvHeads * tokens), everything ? 1 : 0);
     record.budgetPerHead.assign(static_cast<std::size_t>(layers * kvHeads),
                                 static_cast<std::int32_t>(tokens));
+    for (std::int64_t layer = 0; everything && layer < layers; ++layer) {
+        if (variant.policy.shape.isLinear(static_cast<std::int32_t>(layer))) {
+            const std::int64_t first = layer * kvHeads;
+            std::fill_n(record.budgetPerHead.begin() + first, kvHeads, 0);
+            std::fill_n(record.kept.begin() + first * tokens, kvHeads * tokens, std::uint8_t{0});
+        }
+    }
     std::size_t head = 0;
     for (const cache::LayerPlan& plan : variant.plans) {
         for (const auto& rows : plan.keptRows) {

@@ -69,6 +69,13 @@ void writeRecord(hid_t file, const CacheRecord& record) {
     writeTextDataset(prompt.get(), "question_tail", record.questionTail);
     writeBlock({prompt.get(), "token_ids", H5T_STD_I64LE, {std::ssize(record.tokenIds)}},
                dataOrNull(record.tokenIds));
+    if (!record.ropePositions.empty()) {
+        writeBlock({prompt.get(),
+                    "rope_positions",
+                    H5T_NATIVE_INT32,
+                    {std::ssize(record.ropePositions), 3}},
+                   record.ropePositions.data());
+    }
     const Handle cache = createGroup(file, "cache");
     writeInteger(cache.get(), "layers", record.layers);
     writeInteger(cache.get(), "heads", record.heads);
@@ -76,6 +83,7 @@ void writeRecord(hid_t file, const CacheRecord& record) {
     writeInteger(cache.get(), "head_dim", record.headDim);
     writeInteger(cache.get(), "tokens_seen", record.tokensSeen);
     writeInteger(cache.get(), "image_tokens", record.imageTokens);
+    writeInteger(cache.get(), "position_shift", record.positionShift);
     writeText(cache.get(), "dtype", dtypeName(record.dtype));
 }
 

@@ -6,6 +6,7 @@
 
 #include "trace/trace_records.h"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -24,6 +25,8 @@ struct CacheRecord {
     DType dtype = DType::F32;    ///< of keys, values and queries
     std::int64_t tokensSeen = 0; ///< evicted ones included: the next position (field case F017)
     std::int64_t imageTokens = 0;
+    std::int64_t positionShift = 0; ///< from tokensSeen to the next rotary position (F067)
+    std::vector<std::array<std::int32_t, 3>> ropePositions; ///< [token] of the prompt, or empty
     Attributes model;         ///< name, config_sha256, weights_sha256, ...
     std::vector<float> probe; ///< what the model answers to a fixed input: its weights show there
     Attributes policy;        ///< what compressed it

@@ -58,6 +58,9 @@ std::int64_t checksumOf(const CacheLayer& layer) {
 const CacheDatasetDoc& cacheDatasetDoc(const std::string& name) {
     static const std::map<std::string, CacheDatasetDoc> docs{
         {"token_ids", {"Entry of the vocabulary, the whole prompt", {"token"}}},
+        {"rope_positions",
+         {"What keys were rotated by, where it is not the position: time, row, column",
+          {"token", "axis"}}},
         {"probe", {"Logits of a fixed input, by which the weights are known again", {"token"}}},
         {"lengths", {"Tokens that KV head holds", {"kv_head"}}},
         {"positions", {"Position in the prompt; rows of KV head 0 first, then head 1", {"row"}}},

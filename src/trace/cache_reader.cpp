@@ -6,6 +6,7 @@
 #include "trace/hdf5/attributes.h"
 #include "trace/hdf5/dataset_access.h"
 #include "trace/open_files.h"
+#include "trace/read_rotation.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -79,6 +80,7 @@ CacheRecord readRecord(hid_t file) {
     record.headDim = numberIn(cache.get(), "head_dim", kMostHeads);
     record.tokensSeen = numberIn(cache.get(), "tokens_seen", kMostTokens);
     record.imageTokens = readInteger(cache.get(), "image_tokens").value_or(0);
+    record.positionShift = readInteger(cache.get(), "position_shift").value_or(0);
     const std::string dtype = readText(cache.get(), "dtype").value_or("");
     const std::optional<DType> known = valueNamed(kDTypes, dtype);
     if (!known) {
@@ -94,6 +96,7 @@ CacheRecord readRecord(hid_t file) {
     record.promptText = textIn(prompt.get(), "text");
     record.questionTail = textIn(prompt.get(), "question_tail");
     record.tokenIds = readIntegers<std::int64_t>(openDataset(prompt.get(), "token_ids").get());
+    record.ropePositions = readRopePositions(file, std::ssize(record.tokenIds));
     return record;
 }
 

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "trace/hdf5/attributes.h"
 #include "trace/hdf5/datasets.h"
+#include "trace/read_rotation.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -129,13 +130,14 @@ std::optional<ModelRecord> readModelGroup(hid_t file) {
         const Handle group = openGroup(file, "model");
         model.attributes = groupAttributes(group.get());
         model.configJson = textOf(group.get(), "config_json");
-        if (hasLink(group.get(), "rope_inverse_frequencies")) {
-            model.ropeFrequencies =
-                readFloats(openDataset(group.get(), "rope_inverse_frequencies").get());
-        }
+        readRopes(group.get(), model);
         if (hasLink(group.get(), "sliding_windows")) {
             model.slidingWindows =
                 readIntegers<std::int64_t>(openDataset(group.get(), "sliding_windows").get());
+        }
+        if (hasLink(group.get(), "linear_layers")) {
+            model.linearLayers =
+                readIntegers<std::uint8_t>(openDataset(group.get(), "linear_layers").get());
         }
     }
     // Traces of others may say how to rotate beside the keys.
@@ -174,6 +176,7 @@ std::optional<PromptRecord> readPromptGroup(hid_t file, const Dimensions& dimens
     prompt.imageIndex = integersOf<std::int32_t>(group, "image_index", tokens, -1);
     prompt.patchBox = boxesOf(group, tokens);
     prompt.patchRole = integersOf<std::uint8_t>(group, "patch_role", tokens, 0);
+    prompt.ropePositions = readRopePositions(file, tokens);
     limitTo(prompt.tokenKind, 2);
     limitTo(prompt.patchRole, 3);
     const auto images = static_cast<std::int32_t>(sortedIds(file, "images").size());

@@ -2,28 +2,17 @@
 #include "trace/read_tensors.h"
 
 #include "base/error.h"
-#include "trace/hdf5/attributes.h"
 #include "trace/hdf5/dataset_access.h"
 #include "trace/hdf5/datasets.h"
-#include "trace/read_records.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <cmath>
 #include <numeric>
 
 namespace ecokv::trace {
 
 namespace {
-
-double numberOf(const Attribute& attribute) {
-    if (const auto* number = std::get_if<double>(&attribute)) {
-        return *number;
-    }
-    const auto* whole = std::get_if<std::int64_t>(&attribute);
-    return whole != nullptr ? static_cast<double>(*whole) : std::nan("");
-}
 
 /// The dtype that holds the stored numbers without loss, float32 for anything unusual.
 DType rawType(TypeClass stored) {
@@ -35,32 +24,6 @@ DType rawType(TypeClass stored) {
     default:
         return DType::F32;
     }
-}
-
-/// The inverse frequencies of an unscaled rotary embedding, as models compute them.
-std::vector<float> plainFrequencies(double theta, std::int64_t dim) {
-    std::vector<float> frequencies;
-    for (std::int64_t i = 0; i + 1 < dim; i += 2) {
-        const float exponent = static_cast<float>(i) / static_cast<float>(dim);
-        frequencies.push_back(1.0F / static_cast<float>(std::pow(theta, exponent)));
-    }
-    return frequencies;
-}
-
-/// Our traces of before `rope_inverse_frequencies` do not say how these stretched the rotation.
-bool isStretched(const ModelRecord& model) {
-    return model.configJson.find("\"llama3\"") != std::string::npos ||
-           model.configJson.find("\"linear\"") != std::string::npos;
-}
-
-bool isInterleaved(hid_t file, const Attribute& style) {
-    const auto* text = std::get_if<std::string>(&style);
-    if (text == nullptr || (*text != "half" && *text != "interleaved")) {
-        throwBadInput(
-            fmt::format("rope_style of {} is neither \"half\" nor \"interleaved\".", nameOf(file)),
-            "half: pairs (i, i + dim / 2), as Llama; interleaved: pairs (2i, 2i + 1).");
-    }
-    return *text == "interleaved";
 }
 
 } // namespace
@@ -101,34 +64,6 @@ std::vector<std::int64_t> readPositions(hid_t file, const std::string& path, std
     std::vector<std::int64_t> positions(static_cast<std::size_t>(count));
     std::iota(positions.begin(), positions.end(), first);
     return positions;
-}
-
-std::optional<RotationRecord> readRotation(hid_t file, const Dimensions& dimensions) {
-    const auto model = readModelGroup(file);
-    if (!model || !model->attributes.contains("rope_style")) {
-        return std::nullopt;
-    }
-    RotationRecord rotation;
-    rotation.interleaved = isInterleaved(file, model->attributes.at("rope_style"));
-    const std::int64_t pairs = dimensions.headDim / 2;
-    if (!model->ropeFrequencies.empty()) {
-        if (static_cast<std::int64_t>(model->ropeFrequencies.size()) != pairs) {
-            throwBadInput(fmt::format("/model/rope_inverse_frequencies of {} has {} entries; {} "
-                                      "were expected.",
-                                      nameOf(file), model->ropeFrequencies.size(), pairs));
-        }
-        rotation.inverseFrequencies = model->ropeFrequencies;
-        return rotation;
-    }
-    const auto theta = model->attributes.find("rope_theta");
-    if (theta == model->attributes.end() || isStretched(*model)) {
-        return std::nullopt;
-    }
-    if (!(numberOf(theta->second) > 0)) {
-        throwBadInput(fmt::format("rope_theta of {} is not a positive number.", nameOf(file)));
-    }
-    rotation.inverseFrequencies = plainFrequencies(numberOf(theta->second), dimensions.headDim);
-    return rotation;
 }
 
 } // namespace ecokv::trace

@@ -8,7 +8,6 @@
 #include "trace/trace_records.h"
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,9 +23,5 @@ RawTensor readLayerTensor(hid_t dataset, std::int64_t layer);
 /// `path` [count] i64, or counting from `first` where the file has none. Refused: another shape.
 std::vector<std::int64_t> readPositions(hid_t file, const std::string& path, std::int64_t count,
                                         std::int64_t first);
-
-/// How the keys were rotated, from /model or the attributes of /tensors/keys; nothing if the file
-/// does not say.
-std::optional<RotationRecord> readRotation(hid_t file, const Dimensions& dimensions);
 
 } // namespace ecokv::trace

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <limits>
 #include <numeric>
 
 namespace ecokv::trace {
@@ -94,7 +95,8 @@ void TraceFile::writeRoot() {
     writeText(file, "producer", m_options.producer);
     writeText(file, "created", now());
     writeInteger(file, "complete", 0);
-    writeInteger(file, "layers_written", 0);
+    passLinearLayers();
+    writeInteger(file, "layers_written", m_layersWritten);
     writeText(file, "NX_class", "NXroot");
     writeText(file, "default", "heads");
     for (const char* group : kGroups) {
@@ -129,7 +131,9 @@ void TraceFile::createTensor(TensorName name, const std::string& path, std::int6
                            .type = type.get(),
                            .shape = {d.layers, heads, rows, d.headDim},
                            .chunk = {1, 1, block, d.headDim},
-                           .deflate = m_options.compact};
+                           .deflate = m_options.compact,
+                           .fillNaN = hasLinearLayers(),
+                           .sparse = hasLinearLayers()};
     Handle dataset = createDocumented(m_file.get(), spec, path);
     writeText(dataset.get(), "source_dtype", dtypeName(m_options.tensorDType));
     m_tensors[name] = {std::move(dataset), rows, block, m_options.tensorDType};
@@ -221,7 +225,39 @@ hid_t TraceFile::metric(const std::string& path, const std::vector<std::int64_t>
         spec.chunk = {1, 1, tokensPerChunk(shape[2], sizeof(float))};
         spec.deflate = true;
     }
-    return m_metrics.emplace(path, createDocumented(m_file.get(), spec, path)).first->second.get();
+    const hid_t dataset =
+        m_metrics.emplace(path, createDocumented(m_file.get(), spec, path)).first->second.get();
+    if (hasLinearLayers() && !spec.fillNaN) {
+        blankLinearLayers(dataset, shape);
+    }
+    return dataset;
+}
+
+bool TraceFile::isLinear(std::int64_t layer) const {
+    const auto index = static_cast<std::size_t>(layer);
+    return index < m_options.linearLayers.size() && m_options.linearLayers[index] != 0;
+}
+
+bool TraceFile::hasLinearLayers() const {
+    return std::ranges::any_of(m_options.linearLayers, [](std::uint8_t is) { return is != 0; });
+}
+
+/// Of a dataset [layer, kvHead, token].
+void TraceFile::blankLinearLayers(hid_t dataset, const std::vector<std::int64_t>& shape) {
+    const std::vector<float> blank(static_cast<std::size_t>(shape[1] * shape[2]),
+                                   std::numeric_limits<float>::quiet_NaN());
+    for (std::int64_t layer = 0; layer < shape[0]; ++layer) {
+        if (isLinear(layer)) {
+            writeSelection(dataset, H5T_NATIVE_FLOAT, {{layer, 0, 0}, {1, shape[1], shape[2]}},
+                           blank.data());
+        }
+    }
+}
+
+void TraceFile::passLinearLayers() {
+    while (m_layersWritten < m_options.dimensions.layers && isLinear(m_layersWritten)) {
+        ++m_layersWritten;
+    }
 }
 
 // Tools that follow NeXus draw `signal` on opening. They want its axes beside it; hard links cost
@@ -243,7 +279,9 @@ void TraceFile::makeDefaultPlot(const std::string& signal) {
 void TraceFile::finishLayer(std::int64_t layer) {
     const LibraryLock lock;
     if (layer == m_layersWritten) {
-        writeInteger(m_file.get(), "layers_written", ++m_layersWritten);
+        ++m_layersWritten;
+        passLinearLayers();
+        writeInteger(m_file.get(), "layers_written", m_layersWritten);
     }
     flush();
 }

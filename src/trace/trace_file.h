@@ -59,6 +59,10 @@ private:
                       std::int64_t rows);
     void writeChunks(const Tensor& tensor, const HeadRows& rows, const std::byte* data);
     hid_t metric(const std::string& path, const std::vector<std::int64_t>& shape);
+    bool isLinear(std::int64_t layer) const;
+    bool hasLinearLayers() const;
+    void blankLinearLayers(hid_t dataset, const std::vector<std::int64_t>& shape);
+    void passLinearLayers();
     void makeDefaultPlot(const std::string& signal);
 
     WriterOptions m_options;

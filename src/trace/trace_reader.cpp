@@ -7,6 +7,7 @@
 #include "trace/open_files.h"
 #include "trace/read_file.h"
 #include "trace/read_records.h"
+#include "trace/read_rotation.h"
 #include "trace/read_tensors.h"
 
 #include <fmt/format.h>

@@ -38,20 +38,37 @@ struct Dimensions {
     std::int64_t window = 0;  ///< Wmax, recorded query rows
 };
 
+/// One rotary embedding. Without frequencies: keys that were not rotated.
+struct RopeRecord {
+    /// [pair] radians per position, any scaling applied; the first 2 * pairs dims turn.
+    std::vector<float> inverseFrequencies;
+    std::vector<std::uint8_t> axes; ///< [pair] 0 time, 1 row, 2 column; empty = all the first
+    double attentionScaling = 1.0;  ///< factor on rotated dims
+};
+
 struct ModelRecord {
     Attributes
         attributes; ///< name, family, path_basename, config_sha256, rope_theta, rope_style, ...
     std::string configJson;
-    /// [dim / 2] radians per position, any scaling of the rotary embedding applied; may be empty.
-    std::vector<float> ropeFrequencies = {};
+    std::vector<RopeRecord> ropes = {};         ///< the file does not say: empty
+    std::vector<std::uint8_t> ropeOfLayer = {}; ///< [layer] index; empty = all use the first
     /// [layer] tokens that a sliding layer sees, 0 = a full layer; empty = every layer is full.
     std::vector<std::int64_t> slidingWindows = {};
+    /// [layer] 1 = a layer without a KV cache (linear attention); empty = every layer has one.
+    std::vector<std::uint8_t> linearLayers = {};
 };
 
 /// How the keys of a trace were rotated.
 struct RotationRecord {
-    bool interleaved = false;              ///< pairs (2i, 2i + 1), else (i, i + dim / 2)
-    std::vector<float> inverseFrequencies; ///< [dim / 2] radians per position
+    bool interleaved = false;          ///< pairs (2i, 2i + 1), else (i, i + pairs)
+    std::vector<RopeRecord> ropes;     ///< at least one
+    std::vector<std::uint8_t> ofLayer; ///< [layer] index into ropes; empty = all use the first
+    /// [token] time, row, column; empty = true positions.
+    std::vector<std::array<std::int32_t, 3>> positions;
+
+    std::size_t indexOf(std::int64_t layer) const {
+        return ofLayer.empty() ? 0 : ofLayer.at(static_cast<std::size_t>(layer));
+    }
 };
 
 struct RunRecord {
@@ -68,6 +85,8 @@ struct PromptRecord {
     std::vector<std::int32_t> imageIndex;       ///< -1 = none
     std::vector<std::array<float, 4>> patchBox; ///< x0,y0,x1,y1 source pixels, NaN = none
     std::vector<std::uint8_t> patchRole;        ///< 0 patch, 1 newline, 2 separator, 3 thumbnail
+    /// What keys were rotated by: time, row, column; empty = the positions of the tokens.
+    std::vector<std::array<std::int32_t, 3>> ropePositions = {};
 };
 
 struct ImageRecord {

@@ -125,8 +125,12 @@ std::uint64_t predictedBytes(const WriterOptions& options) {
     std::uint64_t bytes = 0;
     if (options.recordTensors) {
         const std::uint64_t keys = tensorBytes(options, d.kvHeads, d.tokens);
-        bytes += options.recordValues ? 2 * keys : keys;
-        bytes += tensorBytes(options, d.heads, d.window);
+        const std::uint64_t tensors =
+            (options.recordValues ? 2 * keys : keys) + tensorBytes(options, d.heads, d.window);
+        const auto linear = static_cast<std::uint64_t>(
+            std::ranges::count_if(options.linearLayers, [](std::uint8_t is) { return is != 0; }));
+        const auto layers = static_cast<std::uint64_t>(d.layers);
+        bytes += tensors / layers * (layers - std::min(linear, layers));
     }
     bytes += perToken * (kScores + policies) + static_cast<std::uint64_t>(d.tokens) * kPrompt;
     bytes += (policies - 1) * kPolicyGroup; // the first is part of the overhead

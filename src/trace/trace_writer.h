@@ -22,6 +22,9 @@ struct WriterOptions {
     bool compact = false;      ///< shuffle + deflate
     std::string producer;      ///< "ecokv 0.1.0"
     std::vector<std::int64_t> windowPositions; ///< [window]
+    /// [layer] 1 = no KV cache: writeLayer is not called for it, everything of it reads as NaN and
+    /// counts as recorded. Empty = every layer has one.
+    std::vector<std::uint8_t> linearLayers = {};
 };
 
 /// Bytes the file will take, before anything is written.

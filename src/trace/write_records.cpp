@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "trace/hdf5/attributes.h"
+#include "trace/read_rotation.h"
 #include "trace/trace_layout.h"
 
 #include <fmt/format.h>
@@ -75,6 +76,30 @@ void checkLength(const std::string& name, std::size_t length, std::int64_t expec
     }
 }
 
+void writeRopes(hid_t group, const ModelRecord& model) {
+    for (std::size_t i = 0; i < model.ropes.size(); ++i) {
+        const RopeRecord& rope = model.ropes[i];
+        const Column frequencies{group,
+                                 ropeName("inverse_frequencies", i),
+                                 "model/rope_inverse_frequencies",
+                                 {std::ssize(rope.inverseFrequencies)}};
+        writeColumn(frequencies, H5T_IEEE_F32LE, rope.inverseFrequencies);
+        if (!rope.axes.empty()) {
+            checkLength("rope_axes", rope.axes.size(), frequencies.shape[0]);
+            writeColumn({group, ropeName("axes", i), "model/rope_axes", frequencies.shape},
+                        H5T_STD_U8LE, rope.axes);
+        }
+        if (rope.attentionScaling != 1.0) {
+            writeAttributes(group, {{ropeName("attention_scaling", i), rope.attentionScaling}});
+        }
+    }
+    if (!model.ropeOfLayer.empty()) {
+        writeColumn(
+            {group, "rope_of_layer", "model/rope_of_layer", {std::ssize(model.ropeOfLayer)}},
+            H5T_STD_U8LE, model.ropeOfLayer);
+    }
+}
+
 void writeEvictions(hid_t parent, const EvictionRecord& evictions) {
     const std::int64_t count = std::ssize(evictions.step);
     if (count == 0) {
@@ -115,18 +140,17 @@ void writeModelGroup(const FileContext& context, const ModelRecord& model) {
     const Handle group = openGroup(context.file, "model");
     writeAttributes(group.get(), model.attributes);
     writeLongText(group.get(), "config_json", "model/config_json", model.configJson);
-    if (!model.ropeFrequencies.empty()) {
-        const auto pairs = static_cast<std::int64_t>(model.ropeFrequencies.size());
-        writeColumn(
-            {group.get(), "rope_inverse_frequencies", "model/rope_inverse_frequencies", {pairs}},
-            H5T_IEEE_F32LE, model.ropeFrequencies);
-    }
+    writeRopes(group.get(), model);
+    const auto column = [&](const std::string& name, std::size_t length) {
+        return Column{group.get(), name, "model/" + name, {static_cast<std::int64_t>(length)}};
+    };
     if (!model.slidingWindows.empty()) {
-        writeColumn({group.get(),
-                     "sliding_windows",
-                     "model/sliding_windows",
-                     {std::ssize(model.slidingWindows)}},
-                    H5T_STD_I64LE, model.slidingWindows);
+        writeColumn(column("sliding_windows", model.slidingWindows.size()), H5T_STD_I64LE,
+                    model.slidingWindows);
+    }
+    if (!model.linearLayers.empty()) {
+        writeColumn(column("linear_layers", model.linearLayers.size()), H5T_STD_U8LE,
+                    model.linearLayers);
     }
 }
 
@@ -167,6 +191,14 @@ void writePromptGroup(const FileContext& context, const PromptRecord& prompt) {
         group.get(), {.name = "patch_box", .type = H5T_IEEE_F32LE, .shape = {tokens, 4}},
         "prompt/patch_box");
     writeSelection(boxes.get(), H5T_NATIVE_FLOAT, {{0, 0}, {tokens, 4}}, prompt.patchBox.data());
+    if (!prompt.ropePositions.empty()) {
+        checkLength("rope_positions", prompt.ropePositions.size(), tokens);
+        const Handle positions = createDocumented(
+            group.get(), {.name = "rope_positions", .type = H5T_STD_I32LE, .shape = {tokens, 3}},
+            "prompt/rope_positions");
+        writeSelection(positions.get(), H5T_NATIVE_INT32, {{0, 0}, {tokens, 3}},
+                       prompt.ropePositions.data());
+    }
 }
 
 void writeImageDataset(const FileContext& context, std::int64_t index, const ImageRecord& image) {

@@ -108,14 +108,22 @@ TEST_F(CsvOfSample, policyMetricListsEveryHeadOfThatPolicy) {
     EXPECT_THROW(policyMetricCsv(*m_document, "1", "beauty"), Error);
 }
 
+TEST_F(CsvOfSample, layersWithoutACacheHaveEmptyCells) {
+    TraceDocument document = *m_document;
+    document.model->linearLayers = {0, 0, 1, 0};
+    const auto lines = linesOf(policyMetricCsv(document, "1", "kept_budget"));
+    EXPECT_EQ(lines[2 + 5], "2,1,");
+    EXPECT_EQ(lines[9], "3,1,9");
+}
+
 TEST_F(CsvOfSample, survivalNamesTokensPatchesAndShares) {
     const auto lines = linesOf(survivalCsv(*m_document, {"1", SurvivalMode::Head, 0, 0}));
     ASSERT_EQ(lines.size(), 2U + 30U);
-    EXPECT_EQ(lines[1], "token,text,kind,image,x0,y0,x1,y1,share");
-    EXPECT_EQ(lines[2], "0,<s>,special,,,,,,1");
-    EXPECT_EQ(lines[2 + 4], "4,,image,0,0,0,6,5.3333335,1");
-    EXPECT_EQ(lines[2 + 20], "20,w20,text,,,,,,0");
-    EXPECT_EQ(lines[2 + 29], "29,w29,text,,,,,,1");
+    EXPECT_EQ(lines[1], "token,text,kind,image,x0,y0,x1,y1,share,role");
+    EXPECT_EQ(lines[2], "0,<s>,special,,,,,,1,");
+    EXPECT_EQ(lines[2 + 4], "4,,image,0,0,0,6,5.3333335,1,patch");
+    EXPECT_EQ(lines[2 + 20], "20,w20,text,,,,,,0,");
+    EXPECT_EQ(lines[2 + 29], "29,w29,text,,,,,,1,");
 }
 
 TEST_F(CsvOfSample, scatterListsCandidatesOnly) {

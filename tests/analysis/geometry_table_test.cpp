@@ -153,7 +153,7 @@ TEST(GeometryCsv, holdsEveryMetricAndEmptyCellsForTheUnknown) {
 
 TEST(GeometryCsv, survivorDistancesFollowTheTree) {
     SurvivorClusters survivors;
-    survivors.firstHead = 2;
+    survivors.heads = {2, 3};
     survivors.distances = {0, 0.5, 0.5, 0};
     survivors.clusters.order = {1, 0};
     const auto lines = linesOf(survivorDistanceCsv("s", survivors, 2));

@@ -51,6 +51,20 @@ TEST(Survival, ofOneHeadIsItsMask) {
     EXPECT_EQ(result.textTokens, 3);
 }
 
+TEST(Survival, layersWithoutACacheTakeNoPart) {
+    TraceDocument document = handMade();
+    document.model.emplace();
+    document.model->linearLayers = {0, 1};
+    const auto share = survival(document, {"0", SurvivalMode::Count, -1, 0});
+    EXPECT_EQ(share.heads, 2); // of layer 0
+    EXPECT_EQ(share.share, (std::vector<float>{1, 0.5F, 0, 0, 1}));
+    const auto every = survival(document, {"0", SurvivalMode::Intersection, -1, 0});
+    EXPECT_EQ(every.share, (std::vector<float>{1, 0, 0, 0, 1}));
+    const auto none = survival(document, {"0", SurvivalMode::Intersection, 1, 0});
+    EXPECT_EQ(none.heads, 0);
+    EXPECT_EQ(none.kept, 0);
+}
+
 TEST(Survival, unionAndIntersectionOfALayerSpanItsHeadsOnly) {
     const auto either = survival(handMade(), {"0", SurvivalMode::Union, 0, 0});
     EXPECT_EQ(either.share, (std::vector<float>{1, 1, 0, 0, 1}));

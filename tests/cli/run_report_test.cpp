@@ -80,6 +80,17 @@ TEST(RunReport, ledgerLeavesSlidingLayersOutAndNamesThem) {
     EXPECT_NE(text.find("1 layer(s) slide and are not evicted: 7.5 KB"), std::string::npos) << text;
 }
 
+TEST(RunReport, ledgerLeavesLayersWithoutACacheOutAndCountsThem) {
+    auto ledger = exampleResult().ledger;
+    ledger.keptTokens = {{48, 48}, {0, 0}};
+    ledger.linearLayers = {0, 1};
+    const std::string text = ledgerText(ledger);
+    EXPECT_NE(text.find("48.0"), std::string::npos) << text;
+    EXPECT_EQ(text.find("heads keep"), std::string::npos) << text;
+    EXPECT_NE(text.find("1 layer(s) have no KV cache (linear attention)"), std::string::npos)
+        << text;
+}
+
 namespace {
 
 /// 2 layers x 2 heads; head [layer, kvHead] holds `first` + step + kvHead tokens; 100 bytes a step.

@@ -62,4 +62,25 @@ TEST(Ledger, slidingLayersAreShownButAreNoCompression) {
     EXPECT_EQ(ledger.keptTokens, (std::vector<std::vector<std::int64_t>>{{12}, {3}}));
 }
 
+/// Layer 0 is linear: it holds no row, and the full cache would hold none either.
+TEST(Ledger, layersWithoutACacheCountNothing) {
+    cache::KvCache cache({2, 1, 4, DType::F32, {}});
+    std::vector<float> data(12 * 4, 1.0F);
+    const auto view = TensorView::contiguous(data.data(), DType::F32, {1, 12, 4});
+    std::vector<std::int64_t> positions(12);
+    std::iota(positions.begin(), positions.end(), 0);
+    cache.append(LayerId{1}, view, view, positions);
+    cache.apply({LayerId{1}, {{0, 5, 11}}, true});
+
+    policy::ResolvedPolicy policy;
+    policy.tokens = 12;
+    policy.compresses = true;
+    policy.shape = {2, 1, "m", {}, {1, 0}};
+    const Ledger ledger = makeLedger(cache, policy);
+    EXPECT_EQ(ledger.keptBytes, 2U * 3 * 4 * 4);
+    EXPECT_EQ(ledger.fullBytes, 2U * 12 * 4 * 4);
+    EXPECT_EQ(ledger.keptTokens, (std::vector<std::vector<std::int64_t>>{{0}, {3}}));
+    EXPECT_EQ(ledger.linearLayers, (std::vector<std::uint8_t>{1, 0}));
+}
+
 } // namespace ecokv::session

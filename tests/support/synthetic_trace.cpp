@@ -86,6 +86,7 @@ std::filesystem::path writeSyntheticTrace(const std::filesystem::path& path,
     writing.tensorDType = options.dtype;
     writing.recordValues = options.values;
     writing.producer = "synthetic";
+    writing.linearLayers = options.linearLayers;
     trace::TraceWriter writer(writing);
     trace::ModelRecord model;
     model.attributes = {{"name", std::string("synthetic")}};
@@ -93,9 +94,14 @@ std::filesystem::path writeSyntheticTrace(const std::filesystem::path& path,
         model.attributes["rope_theta"] = 10000.0;
         model.attributes["rope_style"] = std::string("half");
     }
+    model.linearLayers = options.linearLayers;
     writer.writeModel(model);
     SyntheticLayer layer;
     for (std::int64_t index = 0; index < options.dimensions.layers; ++index) {
+        const auto at = static_cast<std::size_t>(index);
+        if (at < options.linearLayers.size() && options.linearLayers[at] != 0) {
+            continue;
+        }
         fillSyntheticLayer(options, index, layer);
         writer.writeLayer({.layer = index,
                            .keys = layer.keys.view(),

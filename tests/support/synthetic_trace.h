@@ -17,7 +17,8 @@ struct SyntheticOptions {
     trace::Dimensions dimensions{3, 4, 2, 90, 16, 40};
     DType dtype = DType::BF16;
     bool values = true;
-    bool rotation = true; ///< /model says rope_theta 10000, half
+    bool rotation = true;                        ///< /model says rope_theta 10000, half
+    std::vector<std::uint8_t> linearLayers = {}; ///< [layer] 1 = not written: no KV cache
 };
 
 /// The tensors of one layer and a LayerInput that views them.

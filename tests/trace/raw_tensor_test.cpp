@@ -125,9 +125,9 @@ TEST(Rotation, ofAForeignFileFollowsFromItsTheta) {
     const auto rotation = TraceReader(folder / "a.h5").rotation();
     ASSERT_TRUE(rotation);
     EXPECT_TRUE(rotation->interleaved);
-    ASSERT_EQ(rotation->inverseFrequencies.size(), 4U);
-    EXPECT_FLOAT_EQ(rotation->inverseFrequencies[1], 0.1F); // 10000^(-2/8)
-    EXPECT_FLOAT_EQ(rotation->inverseFrequencies[3], 0.001F);
+    ASSERT_EQ(rotation->ropes.at(0).inverseFrequencies.size(), 4U);
+    EXPECT_FLOAT_EQ(rotation->ropes.at(0).inverseFrequencies[1], 0.1F); // 10000^(-2/8)
+    EXPECT_FLOAT_EQ(rotation->ropes.at(0).inverseFrequencies[3], 0.001F);
 }
 
 TEST(Rotation, isUnknownWhereTheFileDoesNotSayAndRefusedWhereItIsNonsense) {
@@ -158,7 +158,7 @@ TEST(Rotation, ofAStretchedModelIsWhatTheRunRecorded) {
         TraceWriter writer(test::sampleWriterOptions(path, options));
         writer.writeModel({{{"rope_theta", 10000.0}, {"rope_style", std::string("half")}},
                            R"({"rope_scaling": {"rope_type": "llama3"}})",
-                           stretched});
+                           {{stretched, {}}}});
         for (std::int64_t layer = 0; layer < options.dimensions.layers; ++layer) {
             test::writeSampleLayer(writer, options, layer);
         }
@@ -167,7 +167,7 @@ TEST(Rotation, ofAStretchedModelIsWhatTheRunRecorded) {
     const auto rotation = TraceReader(path).rotation();
     ASSERT_TRUE(rotation);
     EXPECT_FALSE(rotation->interleaved);
-    EXPECT_EQ(rotation->inverseFrequencies, stretched);
+    EXPECT_EQ(rotation->ropes.at(0).inverseFrequencies, stretched);
 }
 
 } // namespace ecokv::trace

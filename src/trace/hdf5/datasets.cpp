@@ -42,7 +42,7 @@ Handle creationProperties(const DatasetSpec& spec) {
     if (spec.deflate) {
         check(H5Pset_shuffle(properties.get()), -1, "set the shuffle filter");
         check(H5Pset_deflate(properties.get(), 4), -1, "set the deflate filter");
-    } else if (!spec.shape.empty()) {
+    } else if (!spec.shape.empty() && !spec.sparse) {
         // All space is laid out now (the file stays sparse), so that writing values later changes
         // no metadata: a writer killed at any moment leaves what was flushed readable (F124).
         check(H5Pset_alloc_time(properties.get(), H5D_ALLOC_TIME_EARLY), -1, "lay a dataset out");

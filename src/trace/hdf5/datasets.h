@@ -20,6 +20,7 @@ struct DatasetSpec {
     std::vector<std::int64_t> chunk = {}; ///< empty = contiguous
     bool deflate = false;                 ///< shuffle + deflate; needs chunks
     bool fillNaN = false;                 ///< unwritten elements read as NaN
+    bool sparse = false;                  ///< unwritten chunks take no space; needs fillNaN
 };
 
 Handle createDataset(hid_t group, const DatasetSpec& spec);
