@@ -6,6 +6,7 @@
 #include "ui/models/head_table_model.h"
 #include "ui/models/ledger_model.h"
 #include "ui/models/picture_list_model.h"
+#include "ui/models/run_summary.h"
 #include "ui/models/token_table_model.h"
 
 #include <gtest/gtest.h>
@@ -102,6 +103,20 @@ TEST(LedgerModel, marksSlidingLayersAsNotEvicted) { // field case F034
     EXPECT_EQ(model.headerData(1, Qt::Vertical, Qt::DisplayRole).toString(),
               u"Layer 1 · sliding, not evicted"_qs);
     EXPECT_TRUE(model.headerData(1, Qt::Vertical, Qt::ToolTipRole).toString().contains(u"64"_qs));
+}
+
+TEST(LedgerModel, marksLayersWithoutACache) {
+    LedgerModel model;
+    session::Ledger ledger;
+    ledger.keptTokens = {{4, 8}, {0, 0}};
+    ledger.linearLayers = {0, 1};
+    model.setLedger(ledger);
+    EXPECT_EQ(model.headerData(1, Qt::Vertical, Qt::DisplayRole).toString(),
+              u"Layer 1 · no KV cache"_qs);
+    EXPECT_TRUE(
+        model.headerData(1, Qt::Vertical, Qt::ToolTipRole).toString().contains(u"linear"_qs));
+    EXPECT_EQ(ledgerFigures(ledger).meanKept, 6);
+    EXPECT_EQ(ledgerFigures(ledger).fewest, 4);
 }
 
 TEST(CacheLengthModel, hasOneRowPerStep) { // the table twin of the figure, field case F030

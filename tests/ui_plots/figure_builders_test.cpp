@@ -181,6 +181,71 @@ TEST_F(BuildersOfSample, thumbnailsAreDrawnOnlyWithoutTiles) {
               12U);
 }
 
+TEST_F(BuildersOfSample, tokensWithoutAPlaceAreCountedInTheSubtitle) {
+    auto document = std::make_shared<analysis::TraceDocument>(*m_document);
+    auto& role = document->prompt->patchRole;
+    role[7] = role[11] = 1; // the ends of two rows
+    role[15] = 2;
+    document->prompt->patchBox[14].fill(std::nanf(""));
+    m_document = document;
+    const auto figure = survivalFigure(input({"1", SurvivalMode::Head, 0, 0}), 0);
+    EXPECT_EQ(figure->data().patches.size(), 8U);
+    // streaming keeps the first 5 and the last 4 tokens, none of these
+    EXPECT_EQ(figure->data().subtitle,
+              QStringLiteral("layer 0, head 0 · without a place: 2 row ends (0 kept), "
+                             "1 separators (0 kept), 1 padding (0 kept)"));
+    const auto tokens = tokenTextFigure(input({"1", SurvivalMode::Head, 0, 0}))->data().tokens;
+    EXPECT_TRUE(tokens[4].text.contains(QStringLiteral("1 of 9 patches kept")));
+    EXPECT_TRUE(tokens[4].text.contains(QStringLiteral("0 of 3 row ends and separators")));
+    EXPECT_EQ(tokenLabel(*m_document, 8), QStringLiteral("image 1, patch 3"));
+    EXPECT_EQ(tokenLabel(*m_document, 11), QStringLiteral("image 1, end of row 1"));
+    EXPECT_EQ(tokenLabel(*m_document, 15), QStringLiteral("image 1, separator 0"));
+}
+
+TEST_F(BuildersOfSample, tilesAndThumbnailAreDrawnApartOrTogether) {
+    auto document = std::make_shared<analysis::TraceDocument>(*m_document);
+    for (std::size_t token = 12; token < 16; ++token) { // one row that sees the whole picture
+        const auto column = static_cast<float>(token - 12);
+        document->prompt->patchRole[token] = 3;
+        document->prompt->patchBox[token] = {6 * column, 0, 6 * column + 6, 16};
+    }
+    m_document = document;
+    SurvivalInput both = input({"0", SurvivalMode::Head, 0, 0});
+    both.patches = analysis::PatchView::Both;
+    const auto figure = survivalFigure(both, 0);
+    EXPECT_EQ(figure->data().patches.size(), 12U);
+    EXPECT_TRUE(figure->data().subtitle.endsWith(QStringLiteral(" · tiles and thumbnail")));
+    double covered = 0;
+    for (const SurvivalArea& area : figure->data().areas) {
+        covered += area.box.width() * area.box.height();
+        bool kept = false;
+        for (const SurvivalPatch& patch : figure->data().patches) {
+            kept = kept || (patch.share > 0 && patch.box.contains(area.box.center()));
+        }
+        EXPECT_EQ(area.share > 0, kept);
+    }
+    EXPECT_NEAR(covered, 24 * 16, 0.1);
+    both.patches = analysis::PatchView::Thumbnail;
+    EXPECT_EQ(survivalFigure(both, 0)->data().patches.size(), 4U);
+    EXPECT_EQ(tokenLabel(*m_document, 13), QStringLiteral("image 1, thumbnail patch 1"));
+    const auto tokens = tokenTextFigure(both)->data().tokens;
+    EXPECT_EQ(tokens[4].runLength, 8);
+    EXPECT_EQ(tokens[5].runLength, 4);
+    EXPECT_TRUE(tokens[5].text.contains(QStringLiteral("thumbnail")));
+}
+
+TEST_F(BuildersOfSample, layersWithoutACacheAreNamedAsSuch) {
+    auto document = std::make_shared<analysis::TraceDocument>(*m_document);
+    document->model->linearLayers = {0, 1, 0, 0};
+    m_document = document;
+    const auto figure = headMapFigure(m_document, {"kept_budget", "1", {}, {}});
+    EXPECT_TRUE(std::isnan(figure->value({1, 0})));
+    EXPECT_EQ(figure->value({2, 0}), 9);
+    EXPECT_EQ(figure->describe({1, 1}),
+              QStringLiteral("layer 1, head 1: no KV cache (linear attention)"));
+    EXPECT_FALSE(figure->describe({2, 1}).contains(QStringLiteral("no KV cache")));
+}
+
 TEST_F(BuildersOfSample, textGathersTheTokensOfAPicture) {
     const auto figure = tokenTextFigure(input({"1", SurvivalMode::Head, 0, 0}));
     const auto& tokens = figure->data().tokens;

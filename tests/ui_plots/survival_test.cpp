@@ -224,6 +224,42 @@ TEST(Survival, largePhotosShrinkWithoutAliasing) {
     EXPECT_NEAR(image.pixelColor(201, 101).red(), 127, 3);
 }
 
+namespace {
+
+/// Two tiles of 60 x 60 with one patch each, and a thumbnail of one patch over both.
+SurvivalData withThumbnail(const std::vector<float>& shares) {
+    SurvivalData data = gridOf(plain(120, 60, QColor(200, 200, 200)), 2, 1, shares);
+    data.patches.push_back({30, QRectF(0, 0, 120, 60), shares[2]});
+    data.areas = {{QRectF(0, 0, 60, 60), std::max(shares[0], shares[2])},
+                  {QRectF(60, 0, 60, 60), std::max(shares[1], shares[2])}};
+    return data;
+}
+
+} // namespace
+
+TEST(SurvivalFigure, overlappingPatchesAreVeiledOnceAndOnlyWhereNoneIsKept) {
+    const QImage nothing = pictureOf(SurvivalFigure(withThumbnail({0, 0, 0}), {}));
+    const QImage tiles =
+        pictureOf(SurvivalFigure(gridOf(plain(120, 60, QColor(200, 200, 200)), 2, 1, {0, 0}), {}));
+    EXPECT_EQ(nothing.copy(5, 5, 50, 50), tiles.copy(5, 5, 50, 50)); // not twice as dark
+    const QImage left = pictureOf(SurvivalFigure(withThumbnail({1, 0, 0}), {}));
+    EXPECT_EQ(left.pixelColor(20, 30), QColor(200, 200, 200));
+    EXPECT_EQ(left.copy(65, 5, 50, 50), nothing.copy(65, 5, 50, 50));
+    const QImage whole = pictureOf(SurvivalFigure(withThumbnail({0, 0, 1}), {}));
+    EXPECT_EQ(whole.pixelColor(20, 30), QColor(200, 200, 200));
+    EXPECT_EQ(whole.pixelColor(90, 30), QColor(200, 200, 200));
+}
+
+TEST(SurvivalFigure, theSmallestPatchUnderAPointIsNamed) {
+    const SurvivalFigure figure(withThumbnail({0, 1, 1}), {});
+    ASSERT_TRUE(figure.patchAt({90, 30}));
+    EXPECT_EQ(figure.data().patches[*figure.patchAt({90, 30})].token, 11);
+    SurvivalData thumbnailFirst = withThumbnail({0, 1, 1});
+    std::swap(thumbnailFirst.patches.front(), thumbnailFirst.patches.back());
+    const SurvivalFigure other(std::move(thumbnailFirst), {});
+    EXPECT_EQ(other.data().patches[*other.patchAt({30, 30})].token, 10);
+}
+
 class SurvivalWidget : public testing::Test {
 protected:
     SurvivalWidget() {

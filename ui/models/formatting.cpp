@@ -119,4 +119,21 @@ QString tokenKindName(std::uint8_t kind) {
     }
 }
 
+QString tokenKindName(std::uint8_t kind, std::uint8_t patchRole) {
+    constexpr std::uint8_t kImage = 2;
+    if (kind == kImage) {
+        switch (patchRole) { // as PromptRecord numbers them
+        case 1:
+            return translated("image, row end");
+        case 2:
+            return translated("image, separator");
+        case 3:
+            return translated("image, thumbnail");
+        default:
+            break;
+        }
+    }
+    return tokenKindName(kind);
+}
+
 } // namespace ecokv::ui

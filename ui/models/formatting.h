@@ -24,5 +24,7 @@ QString formatCount(std::int64_t count);
 QString formatToken(const std::string& bytes);
 /// 0 text, 1 special, 2 image: the word for it.
 QString tokenKindName(std::uint8_t kind);
+/// The same with what an image token stands for: "image", "image, row end", "image, thumbnail".
+QString tokenKindName(std::uint8_t kind, std::uint8_t patchRole);
 
 } // namespace ecokv::ui

@@ -37,6 +37,9 @@ QString keptTokens(const InspectorInput& input) {
     if (input.policy == nullptr || !input.document) {
         return dash();
     }
+    if (input.document->isLinear(input.selection.layer)) {
+        return translated("no KV cache");
+    }
     const auto at = static_cast<std::size_t>(
         input.selection.layer * input.document->dimensions.kvHeads + input.selection.kvHead);
     const auto& kept = input.policy->record.budgetPerHead;
@@ -72,7 +75,8 @@ QString tokenText(const trace::PromptRecord& prompt, qint64 token) {
 
 QString tokenKind(const trace::PromptRecord& prompt, qint64 token) {
     const std::uint8_t* kind = entryOf(prompt.tokenKind, token);
-    return kind == nullptr ? dash() : tokenKindName(*kind);
+    const std::uint8_t* role = entryOf(prompt.patchRole, token);
+    return kind == nullptr ? dash() : tokenKindName(*kind, role != nullptr ? *role : 0);
 }
 
 QString patchBox(const trace::PromptRecord& prompt, qint64 token) {

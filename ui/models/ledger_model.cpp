@@ -48,6 +48,12 @@ QVariant LedgerModel::data(const QModelIndex& index, int role) const {
 QVariant LedgerModel::headerData(int section, Qt::Orientation orientation, int role) const {
     const bool isLayer = orientation == Qt::Vertical;
     const bool slides = isLayer && isSliding(m_ledger, static_cast<std::size_t>(section));
+    const bool isUncached = isLayer && isLinear(m_ledger, static_cast<std::size_t>(section));
+    if (role == Qt::ToolTipRole && isUncached) {
+        return tr(
+            "This layer has linear attention: a state of fixed size and no KV cache, so there "
+            "is nothing to evict. The figures above leave it out.");
+    }
     if (role == Qt::ToolTipRole && slides) {
         return tr("This layer sees no further than its window of %1 tokens and is never evicted; "
                   "the figures above leave it out.")
@@ -55,6 +61,9 @@ QVariant LedgerModel::headerData(int section, Qt::Orientation orientation, int r
     }
     if (role != Qt::DisplayRole) {
         return {};
+    }
+    if (isUncached) {
+        return tr("Layer %1 · no KV cache").arg(section);
     }
     if (isLayer) {
         return slides ? tr("Layer %1 · sliding, not evicted").arg(section)

@@ -86,6 +86,7 @@ session::Ledger ledgerOf(const analysis::TraceDocument& document,
         attributeNumber(policy.attributes, "sink") + attributeNumber(policy.attributes, "recent");
     if (document.model) {
         ledger.slidingWindows = document.model->slidingWindows;
+        ledger.linearLayers = document.model->linearLayers;
     }
     ledger.keptBytes = static_cast<std::uint64_t>(attributeNumber(policy.attributes, "kept_bytes"));
     ledger.fullBytes = static_cast<std::uint64_t>(attributeNumber(policy.attributes, "full_bytes"));
@@ -141,10 +142,10 @@ RunSummary summariseRun(const session::RunResult& result) {
     summary.imageTokens = result.imageTokens;
     summary.ledger = result.ledger;
     const session::CacheHistory& cache = result.answer.cache;
-    summary.decoding =
-        decodingLine(result.decodeEviction,
-                     analysis::cacheLengths({cache.keptLength, cache.layers, cache.kvHeads,
-                                             result.ledger.slidingWindows}));
+    summary.decoding = decodingLine(
+        result.decodeEviction,
+        analysis::cacheLengths({cache.keptLength, cache.layers, cache.kvHeads,
+                                result.ledger.slidingWindows, result.ledger.linearLayers}));
     addText(summary.facts, translated("Device"), QString::fromStdString(result.device));
     addText(summary.facts, translated("Kernels"), QString::fromStdString(result.backend));
     addText(summary.facts, translated("Type"), QString::fromStdString(result.dtype));
@@ -206,13 +207,17 @@ bool isSliding(const session::Ledger& ledger, std::size_t layer) {
     return layer < ledger.slidingWindows.size() && ledger.slidingWindows[layer] > 0;
 }
 
+bool isLinear(const session::Ledger& ledger, std::size_t layer) {
+    return layer < ledger.linearLayers.size() && ledger.linearLayers[layer] != 0;
+}
+
 LedgerFigures ledgerFigures(const session::Ledger& ledger) {
     const double nan = std::numeric_limits<double>::quiet_NaN();
     LedgerFigures figures{nan, 0, 0, nan, nan};
     double sum = 0;
     std::int64_t heads = 0;
     for (std::size_t layer = 0; layer < ledger.keptTokens.size(); ++layer) {
-        if (isSliding(ledger, layer)) {
+        if (isSliding(ledger, layer) || isLinear(ledger, layer)) {
             continue; // no compression, so no part of the figures (field case F034)
         }
         for (const std::int64_t kept : ledger.keptTokens[layer]) {

@@ -38,6 +38,7 @@ RunSummary summariseTrace(const analysis::TraceDocument& document,
 QString decodingLine(const std::string& decodeEviction, const analysis::CacheLengths& lengths);
 
 bool isSliding(const session::Ledger& ledger, std::size_t layer);
+bool isLinear(const session::Ledger& ledger, std::size_t layer); ///< without a KV cache
 
 /// The parts of a ledger people compare, sliding layers left out, with NaN where a number is
 /// unknown.

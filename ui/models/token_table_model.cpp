@@ -105,7 +105,9 @@ QVariant TokenTableModel::text(int row, int column) const {
         return {};
     case Kind:
         if (prompt && token < prompt->tokenKind.size()) {
-            return tokenKindName(prompt->tokenKind[token]);
+            return tokenKindName(prompt->tokenKind[token], token < prompt->patchRole.size()
+                                                               ? prompt->patchRole[token]
+                                                               : std::uint8_t{0});
         }
         return {};
     case Survives:
@@ -146,7 +148,8 @@ QVariant TokenTableModel::headerData(int section, Qt::Orientation orientation, i
     const Heading headings[ColumnCount] = {
         {tr("Token"), tr("Position in the prompt, from 0.")},
         {tr("Text"), tr("The token decoded alone; image tokens have none.")},
-        {tr("Kind"), tr("Text, special or image.")},
+        {tr("Kind"), tr("Text, special or image; of an image also the ends of rows, separators "
+                        "of tiles and the patches of a thumbnail.")},
         {tr("Importance"), tr("Attention from the observation window, 0 to 1.")},
         {tr("Diversity"), tr("How unlike the head's other keys it is, 0 to 1.")},
         {tr("Score"), tr("What the policy ranks by; no number for protected tokens.")},

@@ -58,6 +58,7 @@ SurvivalPage::SurvivalPage(AppState* state, SurvivalLoader* loader, QWidget* par
       m_empty(new EmptyState(noTraceText())), m_selector(new HeadSelector(state)),
       m_mode(new QComboBox), m_allLayers(new QCheckBox(tr("&All layers"))),
       m_pictureLabel(new QLabel(tr("&Picture"))), m_picture(new QComboBox),
+      m_patchesLabel(new QLabel(tr("Pat&ches"))), m_patches(new QComboBox),
       m_image(new SurvivalImage), m_text(new TokenText), m_model(new TokenTableModel(this)),
       m_table(makeTokenTable(m_model, state)), m_imagePanel(new PlotPanel(m_image, nullptr)),
       m_textPanel(new PlotPanel(m_text, m_table)) {
@@ -106,15 +107,24 @@ void SurvivalPage::setUpControls() {
     auto* modeLabel = new QLabel(tr("Kept &by"));
     modeLabel->setBuddy(m_mode);
     m_pictureLabel->setBuddy(m_picture);
+    m_patchesLabel->setBuddy(m_patches);
+    m_patches->setObjectName(QStringLiteral("survivalPatches"));
+    m_patches->addItem(tr("Tiles"), int(analysis::PatchView::Tiles));
+    m_patches->addItem(tr("Thumbnail"), int(analysis::PatchView::Thumbnail));
+    m_patches->addItem(tr("Both"), int(analysis::PatchView::Both));
+    m_patches->setToolTip(tr("The model saw this picture twice: cut into tiles, and small as a "
+                             "whole. Both: a place counts as kept where any patch over it is"));
     for (QWidget* control :
          {static_cast<QWidget*>(modeLabel), static_cast<QWidget*>(m_mode),
           static_cast<QWidget*>(m_allLayers), static_cast<QWidget*>(m_pictureLabel),
-          static_cast<QWidget*>(m_picture)}) {
+          static_cast<QWidget*>(m_picture), static_cast<QWidget*>(m_patchesLabel),
+          static_cast<QWidget*>(m_patches)}) {
         m_imagePanel->addControl(control);
     }
     connect(m_mode, &QComboBox::currentIndexChanged, this, &SurvivalPage::applyScope);
     connect(m_allLayers, &QCheckBox::toggled, this, &SurvivalPage::applyScope);
     connect(m_picture, &QComboBox::currentIndexChanged, this, &SurvivalPage::showPicture);
+    connect(m_patches, &QComboBox::currentIndexChanged, this, &SurvivalPage::applyScope);
     applyScope();
 }
 
@@ -154,7 +164,8 @@ void SurvivalPage::applyScope() {
     const bool oneHead = mode == analysis::SurvivalMode::Head;
     m_allLayers->setEnabled(!oneHead);
     m_selector->setScope(oneHead || !m_allLayers->isChecked(), oneHead);
-    m_loader->setScope({mode, !oneHead && m_allLayers->isChecked()});
+    m_loader->setScope({mode, !oneHead && m_allLayers->isChecked(),
+                        static_cast<analysis::PatchView>(m_patches->currentData().toInt())});
 }
 
 void SurvivalPage::showDocument() {
@@ -168,6 +179,9 @@ void SurvivalPage::showDocument() {
     }
     m_pictureLabel->setVisible(pictures > 1);
     m_picture->setVisible(pictures > 1);
+    const bool twice = document && analysis::seesPicturesTwice(*document);
+    m_patchesLabel->setVisible(twice);
+    m_patches->setVisible(twice);
     const bool usable = document && !document->policies.empty();
     m_empty->setText(document && !usable ? noPolicyText(*document) : noTraceText());
     m_stack->setCurrentIndex(usable ? 1 : 0);
@@ -203,7 +217,9 @@ void SurvivalPage::showCounts() {
         tile->setValue(tr("%1 of %2").arg(kept).arg(all),
                        tr("%1 (%2)").arg(word, formatShare(ratio(kept, all))));
     };
-    m_scope->setValue(result.heads == 1 ? tr("1 head") : tr("%1 heads").arg(result.heads),
+    m_scope->setValue(result.heads == 0   ? tr("no KV cache")
+                      : result.heads == 1 ? tr("1 head")
+                                          : tr("%1 heads").arg(result.heads),
                       describeScope(view.query));
     show(m_kept, result.kept, static_cast<std::int64_t>(result.share.size()), tr("tokens"));
     show(m_keptImage, result.keptImage, result.imageTokens, tr("image tokens"));

@@ -54,6 +54,8 @@ private:
     QCheckBox* m_allLayers;
     QLabel* m_pictureLabel;
     QComboBox* m_picture;
+    QLabel* m_patchesLabel;
+    QComboBox* m_patches;
     SurvivalImage* m_image;
     TokenText* m_text;
     TokenTableModel* m_model;

@@ -4,6 +4,7 @@
 // of a head are read from the file, so call scatter builders on a worker.
 
 #include "analysis/head_scatter.h"
+#include "analysis/image_tokens.h"
 #include "analysis/survival.h"
 #include "analysis/trace_document.h"
 #include "ui/plots/cache_length_figure.h"
@@ -48,6 +49,7 @@ struct SurvivalInput {
     DocumentPtr document;
     analysis::SurvivalQuery query;
     analysis::SurvivalResult survival;
+    analysis::PatchView patches = analysis::PatchView::Tiles; ///< only of the pictures
 };
 std::shared_ptr<const SurvivalFigure> survivalFigure(const SurvivalInput& input,
                                                      std::size_t imageIndex);
@@ -55,7 +57,8 @@ std::shared_ptr<const TokenTextFigure> tokenTextFigure(const SurvivalInput& inpu
 
 /// "layer 3, head 1", "layer 3, kept by any head", "all layers, share of heads".
 QString describeScope(const analysis::SurvivalQuery& query);
-/// A token as lists and tooltips show it: its text with visible blanks, or "image 1, patch 17".
+/// A token as lists and tooltips show it: its text with visible blanks, "image 1, patch 17", or
+/// "image 1, end of row 3"; patches, thumbnail patches, row ends and separators count apart.
 QString tokenLabel(const analysis::TraceDocument& document, std::int64_t token);
 
 } // namespace ecokv::ui

@@ -180,6 +180,13 @@ std::shared_ptr<const HeadMapFigure> headMapFigure(const DocumentPtr& document,
     data.values.resize(static_cast<std::size_t>(data.layers) *
                            static_cast<std::size_t>(data.kvHeads),
                        std::numeric_limits<float>::quiet_NaN());
+    for (int layer = 0; layer < data.layers; ++layer) {
+        data.linearLayers.push_back(document->isLinear(layer) ? 1 : 0);
+        if (document->isLinear(layer)) { // nothing kept is not a budget of nothing
+            std::fill_n(data.values.begin() + std::ptrdiff_t{layer} * data.kvHeads, data.kvHeads,
+                        std::numeric_limits<float>::quiet_NaN());
+        }
+    }
     const MetricText* text = namedMetric(metric.name).text;
     const auto* policy = metric.policyId.empty() ? nullptr : &policyOf(*document, metric.policyId);
     data.title = metricOf(metric.name, policy).label;

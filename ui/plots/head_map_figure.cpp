@@ -256,6 +256,26 @@ void HeadMapFigure::paintAxes(QPainter& painter, const Layout& layout, const The
     }
 }
 
+bool HeadMapFigure::isLinear(int layer) const {
+    const auto at = static_cast<std::size_t>(layer);
+    return at < m_data.linearLayers.size() && m_data.linearLayers[at] != 0;
+}
+
+QString HeadMapFigure::missingText() const {
+    bool linear = false, unmeasured = false;
+    for (int layer = 0; layer < m_data.layers; ++layer) {
+        for (int kvHead = 0; kvHead < m_data.kvHeads; ++kvHead) {
+            const bool missing = !std::isfinite(value({layer, kvHead}));
+            linear = linear || (missing && isLinear(layer));
+            unmeasured = unmeasured || (missing && !isLinear(layer));
+        }
+    }
+    if (linear && unmeasured) {
+        return tr("no KV cache, or not measured");
+    }
+    return linear ? tr("no KV cache (linear attention)") : tr("not measured");
+}
+
 void HeadMapFigure::paintMissingLegend(QPainter& painter, const Layout& layout,
                                        const Theme& theme) const {
     const double height = textHeight(theme, TextRole::Label);
@@ -264,7 +284,7 @@ void HeadMapFigure::paintMissingLegend(QPainter& painter, const Layout& layout,
     drawHatch(painter, swatch, theme.notMeasuredHatch);
     drawText(painter, theme,
              QRectF(swatch.right() + kGap, swatch.top() - 1, layout.map.width(), height),
-             tr("not measured"), {TextRole::Label, theme.mutedText});
+             missingText(), {TextRole::Label, theme.mutedText});
 }
 
 void HeadMapFigure::paintMarks(QPainter& painter, const QRectF& area, const Theme& theme,
@@ -307,6 +327,11 @@ std::optional<HeadCell> HeadMapFigure::cellAt(const QRectF& area, const Theme& t
 
 QString HeadMapFigure::describe(const HeadCell& cell) const {
     const float number = value(cell);
+    if (isLinear(cell.layer)) {
+        return tr("layer %1, head %2: no KV cache (linear attention)")
+            .arg(cell.layer)
+            .arg(cell.kvHead);
+    }
     const QString shown = std::isfinite(number) ? shortNumber(number) : tr("not measured");
     return tr("layer %1, head %2: %3 %4")
         .arg(cell.layer)

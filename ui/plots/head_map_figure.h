@@ -25,6 +25,8 @@ struct HeadMapData {
     QString unit;        ///< "tokens", "" = none
     int layers = 0, kvHeads = 0;
     std::vector<float> values; ///< [layer, kvHead] f32, NaN = not measured
+    std::vector<std::uint8_t>
+        linearLayers; ///< [layer] 1 = no KV cache; empty = every layer has one
     ColorMap colorMap = ColorMap::Viridis;
     std::optional<ValueRange> fixedRange; ///< instead of the data's own
 };
@@ -69,8 +71,10 @@ private:
                    bool upwards) const;
     void paintAxes(QPainter& painter, const Layout& layout, const Theme& theme) const;
     void paintMissingLegend(QPainter& painter, const Layout& layout, const Theme& theme) const;
-    QString summary() const;    ///< number of heads, extent and mean
-    QString valueLabel() const; ///< with its unit
+    bool isLinear(int layer) const;
+    QString missingText() const; ///< what the hatched cells are
+    QString summary() const;     ///< number of heads, extent and mean
+    QString valueLabel() const;  ///< with its unit
 
     HeadMapData m_data;
     ValueRange m_range;

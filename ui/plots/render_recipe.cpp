@@ -83,7 +83,12 @@ FigurePtr makeSurvival(const DocumentPtr& document, const RecipeEntry& entry) {
                    "Use \"tokens\" for its text.");
     }
     const auto image = entry.integer("image", 0, {0, images - 1});
-    return survivalFigure(survivalInput(document, entry), static_cast<std::size_t>(image));
+    const std::string patches = entry.choice("patches", {"tiles", "thumbnail", "both"});
+    SurvivalInput input = survivalInput(document, entry);
+    input.patches = patches == "tiles"       ? analysis::PatchView::Tiles
+                    : patches == "thumbnail" ? analysis::PatchView::Thumbnail
+                                             : analysis::PatchView::Both;
+    return survivalFigure(input, static_cast<std::size_t>(image));
 }
 
 FigurePtr makeScatter(const DocumentPtr& document, const RecipeEntry& entry) {

@@ -114,11 +114,19 @@ SurvivalFigure::SurvivalFigure(SurvivalData data, FigureSource source)
         m_covered = m_covered.isNull() ? patch.box : m_covered.united(patch.box);
         m_keptPatches += patch.share > 0 ? 1 : 0;
     }
+    if (m_data.areas.empty()) { // patches that do not overlap need no others
+        for (const SurvivalPatch& patch : m_data.patches) {
+            m_data.areas.push_back({patch.box, patch.share});
+        }
+    }
+    for (SurvivalArea& area : m_data.areas) {
+        area.box = area.box.intersected(whole);
+    }
     if (m_data.isCount) {
         const InkScale inkScale(shown);
-        for (const SurvivalPatch& patch : m_data.patches) {
-            if (patch.share > 0) {
-                colorPatch(shown, patch.box, colorAt(ColorMap::Viridis, patch.share), inkScale);
+        for (const SurvivalArea& area : m_data.areas) {
+            if (area.share > 0) {
+                colorPatch(shown, area.box, colorAt(ColorMap::Viridis, area.share), inkScale);
             }
         }
     }
@@ -161,14 +169,18 @@ QRectF SurvivalFigure::pictureRect(const QRectF& area, const Theme& theme) const
 }
 
 std::optional<std::size_t> SurvivalFigure::patchAt(const QPointF& at) const {
+    std::optional<std::size_t> found;
+    double smallest = 0;
     for (std::size_t i = 0; i < m_data.patches.size(); ++i) {
         const QRectF& box = m_data.patches[i].box;
+        const double size = box.width() * box.height();
         if (at.x() >= box.left() && at.x() < box.right() && at.y() >= box.top() &&
-            at.y() < box.bottom()) {
-            return i;
+            at.y() < box.bottom() && (!found || size < smallest)) {
+            found = i;
+            smallest = size;
         }
     }
-    return std::nullopt;
+    return found;
 }
 
 void SurvivalFigure::paint(QPainter& painter, const QRectF& area, const Theme& theme) const {
@@ -203,9 +215,9 @@ void SurvivalFigure::paintPicture(QPainter& painter, const QRectF& target,
     painter.setRenderHint(QPainter::SmoothPixmapTransform, scale < kPixelsFrom);
     painter.setRenderHint(QPainter::Antialiasing, false);
     painter.drawImage(target, levelFor(scale));
-    for (const SurvivalPatch& patch : m_data.patches) {
-        if (!(patch.share > 0)) {
-            const QRectF box = mapped(patch.box, target);
+    for (const SurvivalArea& area : m_data.areas) {
+        if (!(area.share > 0)) {
+            const QRectF box = mapped(area.box, target);
             painter.fillRect(box, theme.evictedVeil);
             drawHatch(painter, box, theme.evictedHatch);
         }

@@ -27,11 +27,18 @@ struct SurvivalPatch {
     float share = 0; ///< 0 evicted .. 1 kept by every head asked
 };
 
+/// A part of the picture and the largest share of the patches over it.
+struct SurvivalArea {
+    QRectF box; ///< source pixels
+    float share = 0;
+};
+
 struct SurvivalData {
     QString title, subtitle;
-    QImage picture; ///< Format_RGB888
-    std::vector<SurvivalPatch> patches;
-    bool isCount = false; ///< colour by share, with a colour bar
+    QImage picture;                     ///< Format_RGB888
+    std::vector<SurvivalPatch> patches; ///< may overlap: a thumbnail's lie over those of tiles
+    std::vector<SurvivalArea> areas;    ///< what they cover together, without overlaps
+    bool isCount = false;               ///< colour by share, with a colour bar
 };
 
 class SurvivalFigure final : public Figure {
@@ -53,7 +60,7 @@ public:
     QRectF pictureSpace(const QRectF& area, const Theme& theme) const;
     /// Where the whole picture goes: centred in its space, aspect ratio kept.
     QRectF pictureRect(const QRectF& area, const Theme& theme) const;
-    /// Index into patches of the one under `at` (source pixels).
+    /// Index into patches of the one under `at` (source pixels), the smallest of several.
     std::optional<std::size_t> patchAt(const QPointF& at) const;
 
 private:

@@ -7,10 +7,11 @@ namespace ecokv::ui {
 
 namespace {
 
-SurvivalView computeView(const DocumentPtr& document, const analysis::SurvivalQuery& query) {
+SurvivalView computeView(const DocumentPtr& document, const analysis::SurvivalQuery& query,
+                         analysis::PatchView patches) {
     SurvivalView view;
     view.query = query;
-    const SurvivalInput input{document, query, analysis::survival(*document, query)};
+    const SurvivalInput input{document, query, analysis::survival(*document, query), patches};
     view.result = std::make_shared<const analysis::SurvivalResult>(input.survival);
     for (std::size_t image = 0; image < document->images.size(); ++image) {
         view.pictures.push_back(survivalFigure(input, image));
@@ -61,8 +62,8 @@ void SurvivalLoader::reload() {
     }
     m_jobs.submit(
         tr("Working out the survivors"),
-        [document, query = query()](const CancellationToken&) {
-            return computeView(document, query);
+        [document, query = query(), patches = m_scope.patches](const CancellationToken&) {
+            return computeView(document, query, patches);
         },
         [this](SurvivalView view) { show(std::move(view)); });
 }

@@ -17,6 +17,7 @@ namespace ecokv::ui {
 struct SurvivalScope {
     analysis::SurvivalMode mode = analysis::SurvivalMode::Head;
     bool allLayers = false; ///< not with Head
+    analysis::PatchView patches = analysis::PatchView::Tiles;
 
     bool operator==(const SurvivalScope&) const = default;
 };
