@@ -53,7 +53,7 @@ std::string sizeOf(const fs::path& file) {
 } // namespace
 
 std::string byteSize(double bytes) {
-    static constexpr std::array kUnits{"bytes", "kB", "MB", "GB", "TB"};
+    static constexpr std::array kUnits{"bytes", "KB", "MB", "GB", "TB"};
     std::size_t unit = 0;
     while (bytes >= 1000 && unit + 1 < kUnits.size()) {
         bytes /= 1000;

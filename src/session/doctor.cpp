@@ -13,7 +13,7 @@ namespace ecokv::session {
 namespace {
 
 std::string sizeText(std::uint64_t bytes) {
-    static constexpr std::array kUnits{"bytes", "kB", "MB", "GB", "TB"};
+    static constexpr std::array kUnits{"bytes", "KB", "MB", "GB", "TB"};
     auto value = static_cast<double>(bytes);
     std::size_t unit = 0;
     while (value >= 1000 && unit + 1 < kUnits.size()) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "model/describe_model.h"
+#include "model/end_tokens.h"
 #include "model/families/family.h"
 #include "model/model.h"
 #include "model/sha256.h"
@@ -124,6 +125,18 @@ TEST(ModelConfig, endTokensPreferTheGenerationConfig) { // F120
     EXPECT_EQ(readEndTokens(folder.path(), config), std::vector<TokenId>{7});
     folder.write("generation_config.json", R"({"eos_token_id":"</s>"})");
     EXPECT_SAYS(refusal([&] { readEndTokens(folder.path(), config); }), "eos_token_id");
+}
+
+TEST(ModelConfig, theTokenizersOwnEndTokenEndsToo) { // F120
+    const auto tokenizer = Tokenizer::open(std::string(ECOKV_SOURCE_DIR) + "/resources/demo-model");
+    const TemporaryFolder folder;
+    const auto config = parse(R"("eos_token_id":2,)");
+    EXPECT_EQ(endTokens(folder.path(), config, tokenizer), std::vector<TokenId>{2});
+    folder.write("generation_config.json", R"({"eos_token_id":[2,128131]})");
+    folder.write("tokenizer_config.json", R"({"eos_token":{"content":"</s>"}})");
+    EXPECT_EQ(endTokens(folder.path(), config, tokenizer), (std::vector<TokenId>{2, 257, 128131}));
+    folder.write("tokenizer_config.json", R"({"eos_token":"nowhere"})");
+    EXPECT_EQ(endTokens(folder.path(), config, tokenizer), (std::vector<TokenId>{2, 128131}));
 }
 
 TEST(DescribeModel, readsTheDemoModelWithoutItsWeights) {

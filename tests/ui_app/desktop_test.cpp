@@ -2,6 +2,7 @@
 #include "desktop_fixture.h"
 
 #include "base/error.h"
+#include "ui/pages/doctor_view.h"
 #include "ui/pages/heads_page.h"
 #include "ui/pages/survival_page.h"
 #include "ui/pages/timeline_panel.h"
@@ -14,7 +15,11 @@
 #include <QElapsedTimer>
 #include <QLabel>
 #include <QMimeData>
+#include <QPlainTextEdit>
+#include <QToolButton>
 #include <QUrl>
+
+#include <algorithm>
 
 namespace ecokv::ui::test {
 
@@ -46,6 +51,31 @@ TEST_F(DesktopTest, oneClickOnRunFillsEveryPage) {
     EXPECT_FALSE(stopButton()->isEnabled());
     EXPECT_TRUE(m_window->timeline()->logText().contains(u"Run finished"_qs));
     EXPECT_TRUE(m_window->timeline()->logText().contains(u"The fake engine answered."_qs));
+}
+
+TEST_F(DesktopTest, theDoctorReportsBeforeARunAndAgainWhenThePromptChanges) {
+    m_behaviour->findings.push_back(
+        {"Weights", "Tensors", "one is missing", Severity::Problem, "Get it."});
+    openDemo();
+    const DoctorView* doctor = m_window->runPanel()->doctorView();
+    ASSERT_TRUE(waitFor([&] { return doctor->isVisible(); }));
+    EXPECT_EQ(m_behaviour->runs, 0);
+    const auto says = [&](const QString& text) {
+        const auto labels = doctor->findChildren<QLabel*>();
+        return std::ranges::any_of(labels, [&](const QLabel* label) {
+            return label->isVisible() && label->text().contains(text);
+        });
+    };
+    EXPECT_TRUE(says(u"1 problem"_qs));
+    EXPECT_TRUE(says(u"✗ Tensors: one is missing\n   → Get it."_qs));
+    EXPECT_FALSE(says(u"config.json"_qs)); // what is fine is told on demand
+    doctor->detailsButton()->click();
+    EXPECT_TRUE(says(u"✓ config.json"_qs));
+    const int before = m_behaviour->examinations;
+    m_behaviour->findings.pop_back();
+    m_window->runPanel()->findChild<QPlainTextEdit*>()->setPlainText(u"Another question"_qs);
+    ASSERT_TRUE(waitFor([&] { return says(u"Ready to run on cpu"_qs); }));
+    EXPECT_EQ(m_behaviour->examinations, before + 1); // many key strokes, one check
 }
 
 TEST_F(DesktopTest, aRunMovesNoDock) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/pages/doctor_view.h"
 #include "ui/pages/run_panel.h"
 
 #include "ui/models/cache_length_model.h"
@@ -193,6 +194,29 @@ TEST(ModelPicker, summaryIsOneSentenceWithUnits) {
     summary.dtype = "bfloat16";
     EXPECT_EQ(modelSentence(summary),
               u"llava · 6 layers × 4 KV heads of 32 · 1.9 M parameters, bfloat16, 3.7 MB"_qs);
+}
+
+TEST(DoctorView, saysHowItStandsAndWhatToDo) {
+    session::DoctorReport report;
+    report.device = "cpu";
+    report.findings = {{"Files", "config.json", "1.5 KB", Severity::Good, ""},
+                       {"Text", "Chat template", "none", Severity::Note, "Write it all."}};
+    DoctorView view;
+    EXPECT_TRUE(view.isHidden());
+    view.showReport(report);
+    EXPECT_FALSE(view.isHidden());
+    EXPECT_EQ(doctorHeadline(report), u"Ready to run on cpu"_qs);
+    EXPECT_EQ(doctorProblems(report), u"! Chat template: none\n   → Write it all."_qs);
+    EXPECT_EQ(doctorDetails(report),
+              u"FILES\n✓ config.json: 1.5 KB\nTEXT\n! Chat template: none\n   → Write it all."_qs);
+    report.promptTokens = 259;
+    report.imageTokens = 256;
+    report.memory = session::MemoryForecast{.weights = 3'700'000, .keptCache = 200'000};
+    EXPECT_EQ(doctorHeadline(report), u"Ready: 259 tokens, 256 of them of pictures; 200.0 KB "
+                                      u"besides 3.7 MB of weights"_qs);
+    report.findings.push_back({"Weights", "Safetensors", "missing", Severity::Problem, "Get it."});
+    EXPECT_TRUE(doctorHeadline(report).contains(u"1 problem"_qs));
+    EXPECT_TRUE(doctorProblems(report).startsWith(u"✗ Safetensors: missing\n   → Get it."_qs));
 }
 
 TEST(AnswersPage, marksTheFirstDifferenceWhileStreaming) {

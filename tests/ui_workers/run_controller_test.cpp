@@ -50,6 +50,20 @@ TEST_F(RunControllerTest, createsTheEngineOnFirstUseOnly) {
     EXPECT_EQ(m_behaviour->created, 1);
 }
 
+TEST_F(RunControllerTest, theDoctorIsAskedWithoutARun) {
+    session::DoctorReport report;
+    QObject::connect(&m_runs, &RunController::examined, &m_runs,
+                     [&](const session::DoctorReport& r) { report = r; });
+    session::DoctorRequest request;
+    request.model = "/models/tiny";
+    m_runs.examine(request);
+    ASSERT_TRUE(QTest::qWaitFor([&] { return !report.findings.empty(); }, kPatienceMs));
+    EXPECT_EQ(report.model, "tiny");
+    EXPECT_TRUE(report.ok());
+    EXPECT_EQ(m_behaviour->runs, 0);
+    EXPECT_EQ(m_behaviour->examinations, 1);
+}
+
 TEST_F(RunControllerTest, streamsThenGivesTheWholeResult) {
     QString full, policy;
     QStringList order;

@@ -6,6 +6,7 @@
 #include "ui/models/paths.h"
 #include "ui/models/run_summary.h"
 #include "ui/pages/answers_page.h"
+#include "ui/pages/doctor_view.h"
 #include "ui/pages/error_bar.h"
 #include "ui/pages/head_page.h"
 #include "ui/pages/heads_page.h"
@@ -28,6 +29,7 @@ namespace {
 
 constexpr QSize kFirstSize(1280, 800);
 constexpr int kShowOpeningAfterMs = 200;
+constexpr int kExamineAfterMs = 400;
 constexpr int kRunWidth = 300, kInspectorWidth = 240, kTimelineHeight = 110;
 const char* const kMetricSetting = "heads/metric";
 const char* const kTraceSetting = "window/trace";
@@ -128,6 +130,37 @@ void MainWindow::connectRunPanel() {
             &ModelPicker::showSummary);
     connect(m_bench->runs(), &RunController::modelFailed, m_run->modelPicker(),
             &ModelPicker::showFailure);
+    connectDoctor();
+}
+
+/// The engine is loaded for a description, never for the doctor alone: opening a trace stays quick.
+void MainWindow::connectDoctor() {
+    RunController* runs = m_bench->runs();
+    m_doctorTimer.setSingleShot(true);
+    m_doctorTimer.setInterval(kExamineAfterMs);
+    connect(runs, &RunController::modelDescribed, this, [this] {
+        m_knowsModel = true;
+        examine();
+    });
+    connect(runs, &RunController::modelFailed, this, [this] {
+        m_knowsModel = true;
+        examine();
+    });
+    connect(runs, &RunController::examined, m_run->doctorView(), &DoctorView::showReport);
+    connect(m_run, &RunPanel::changed, this, &MainWindow::examineSoon);
+    connect(&m_doctorTimer, &QTimer::timeout, this, &MainWindow::examine);
+}
+
+void MainWindow::examineSoon() {
+    if (m_knowsModel) {
+        m_doctorTimer.start();
+    }
+}
+
+void MainWindow::examine() {
+    if (!m_run->modelPicker()->folder().isEmpty() && !m_bench->runs()->isRunning()) {
+        m_bench->examine(m_run->config());
+    }
 }
 
 void MainWindow::connectRuns() {

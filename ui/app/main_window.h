@@ -69,6 +69,7 @@ private:
                          Qt::DockWidgetArea area);
     void setUpDocks();
     void connectRunPanel();
+    void connectDoctor();
     void connectRuns();
     void connectPages();
     void connectDemo();
@@ -76,6 +77,8 @@ private:
     void remember();
     void reopenLastTrace();
     void describeModel(const QString& folder);
+    void examineSoon();
+    void examine();
     void showCatalogue(const DemoCatalogue& catalogue);
     void buildRealDemo();
     void showBuilt(const QString& folder);
@@ -96,11 +99,13 @@ private:
     TracePage* m_trace;
     QList<QDockWidget*> m_docks;
     WindowActions* m_actions;
+    QTimer m_doctorTimer;  ///< many changes of the form become one check
     QTimer m_openingTimer; ///< shows that a trace is being opened if it takes long
     DemoCatalogue m_catalogue;
     QString m_wantedModel; ///< named on the command line
     bool m_firstStart = false;
-    bool m_viewsOnly = false; ///< started on a trace: the engine waits for the first run
+    bool m_knowsModel = false; ///< the engine has looked at a model folder
+    bool m_viewsOnly = false;  ///< started on a trace: the engine waits for the first run
 };
 
 } // namespace ecokv::ui

@@ -103,6 +103,18 @@ void Workbench::describeModel(const QString& folder) {
     m_runs.describeModel(folder);
 }
 
+void Workbench::examine(const session::RunConfig& config) {
+    session::DoctorRequest request;
+    request.model = config.model;
+    request.images = config.images;
+    request.prompt = config.prompt;
+    request.applyTemplate = config.applyTemplate;
+    request.budget = config.policy.budget;
+    request.device = config.device;
+    request.dtype = config.dtype;
+    m_runs.examine(request);
+}
+
 void Workbench::run(const session::RunConfig& config) {
     m_runs.run(config, m_runFolder);
 }

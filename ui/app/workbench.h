@@ -41,6 +41,7 @@ public:
     void start();
     void openPath(const QString& path); ///< a trace, a model folder or a picture
     void describeModel(const QString& folder);
+    void examine(const session::RunConfig& config); ///< what this run would find
     void run(const session::RunConfig& config);
     /// Writes the settings soon; many calls become one write.
     void saveSoon();

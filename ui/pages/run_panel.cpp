@@ -2,6 +2,7 @@
 #include "ui/pages/run_panel.h"
 
 #include "ui/models/paths.h"
+#include "ui/pages/doctor_view.h"
 #include "ui/pages/generation_form.h"
 #include "ui/pages/model_picker.h"
 #include "ui/pages/picture_strip.h"
@@ -32,10 +33,10 @@ QLabel* sectionLabel(const QString& text) {
 } // namespace
 
 RunPanel::RunPanel(QWidget* parent)
-    : QWidget(parent), m_model(new ModelPicker), m_offer(new RealDemoOffer),
-      m_pictures(new PictureStrip), m_prompt(new QPlainTextEdit), m_demoButton(new QToolButton),
-      m_demoMenu(new QMenu(this)), m_demoNote(new QLabel), m_policy(new PolicyForm),
-      m_generation(new GenerationForm), m_run(new QPushButton(tr("Run"))),
+    : QWidget(parent), m_model(new ModelPicker), m_doctor(new DoctorView),
+      m_offer(new RealDemoOffer), m_pictures(new PictureStrip), m_prompt(new QPlainTextEdit),
+      m_demoButton(new QToolButton), m_demoMenu(new QMenu(this)), m_demoNote(new QLabel),
+      m_policy(new PolicyForm), m_generation(new GenerationForm), m_run(new QPushButton(tr("Run"))),
       m_stop(new QPushButton(tr("Stop"))), m_obstacle(new QLabel) {
     auto* scroll = new QScrollArea;
     scroll->setWidget(makeForm());
@@ -61,6 +62,7 @@ QWidget* RunPanel::makeForm() {
     layout->setSpacing(6);
     layout->addWidget(sectionLabel(tr("Model")));
     layout->addWidget(m_model);
+    layout->addWidget(m_doctor);
     layout->addWidget(m_offer);
     layout->addSpacing(6);
     layout->addWidget(makePrompt());
@@ -128,6 +130,7 @@ void RunPanel::connectChanges() {
     connect(m_stop, &QPushButton::clicked, this, &RunPanel::stopRequested);
     connect(m_model, &ModelPicker::folderChosen, this, &RunPanel::modelChosen);
     connect(m_model, &ModelPicker::folderChosen, this, &RunPanel::changed);
+    connect(m_model, &ModelPicker::folderChosen, m_doctor, &DoctorView::clear);
     connect(m_demoMenu, &QMenu::aboutToShow, this, &RunPanel::fillDemoMenu);
     connect(m_pictures, &PictureStrip::failed, this, &RunPanel::failed);
     connect(m_pictures, &PictureStrip::changed, this, &RunPanel::changed);
@@ -152,6 +155,7 @@ session::RunConfig RunPanel::config() const {
 
 void RunPanel::setConfig(const session::RunConfig& config) {
     m_model->setFolder(fromPath(config.model));
+    m_doctor->clear();
     QStringList pictures;
     for (const auto& picture : config.images) {
         pictures << fromPath(picture);
@@ -212,6 +216,7 @@ void RunPanel::ask(const QString& model, const DemoDocument& document, std::size
 
 void RunPanel::openModel(const QString& folder) {
     m_model->setFolder(folder);
+    m_doctor->clear();
     Q_EMIT modelChosen(folder);
     Q_EMIT changed();
 }

@@ -18,6 +18,7 @@ class QVBoxLayout;
 
 namespace ecokv::ui {
 
+class DoctorView;
 class GenerationForm;
 class ModelPicker;
 class PictureStrip;
@@ -45,6 +46,7 @@ public:
     void focusPrompt();
 
     ModelPicker* modelPicker() const { return m_model; }
+    DoctorView* doctorView() const { return m_doctor; }
     RealDemoOffer* realDemoOffer() const { return m_offer; }
     QPushButton* runButton() const { return m_run; }
     QPushButton* stopButton() const { return m_stop; }
@@ -72,6 +74,7 @@ private:
     const DemoQuestion* currentDemo() const;
 
     ModelPicker* m_model;
+    DoctorView* m_doctor;
     RealDemoOffer* m_offer;
     PictureStrip* m_pictures;
     QPlainTextEdit* m_prompt;

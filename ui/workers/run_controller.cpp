@@ -79,7 +79,8 @@ private:
 
 RunController::RunController(EngineFactory factory, QObject* parent)
     : QObject(parent), m_engine(std::make_shared<EngineSlot>(std::move(factory))),
-      m_descriptions(QStringLiteral("describe")), m_runs(QStringLiteral("run")) {
+      m_descriptions(QStringLiteral("describe")), m_examinations(QStringLiteral("doctor")),
+      m_runs(QStringLiteral("run")) {
     connect(&m_descriptions, &JobRunner::failed, this, &RunController::modelFailed);
     connect(&m_runs, &JobRunner::failed, this, &RunController::runFailed);
     connect(&m_runs, &JobRunner::cancelled, this, [this] {
@@ -115,6 +116,18 @@ void RunController::describeModel(const QString& folder) {
             });
         },
         [this](const Description& d) { Q_EMIT modelDescribed(d.summary, d.devices); });
+}
+
+void RunController::examine(const session::DoctorRequest& request) {
+    m_examinations.submit(
+        tr("Checking the model"),
+        [engine = m_engine, request](const CancellationToken& cancel) {
+            return engine->with([&](session::Engine& e) {
+                cancel.throwIfCancelled("Checking the model"); // superseded while it waited
+                return e.examine(request);
+            });
+        },
+        [this](const session::DoctorReport& report) { Q_EMIT examined(report); });
 }
 
 void RunController::run(session::RunConfig config, const QString& runFolder) {

@@ -26,6 +26,8 @@ public:
     ~RunController() override;
 
     void describeModel(const QString& folder);
+    /// Checks model and prompt of a run; a newer request supersedes an older one.
+    void examine(const session::DoctorRequest& request);
     /// `runFolder`: where the trace goes, under a new name each time (field case F140).
     void run(session::RunConfig config, const QString& runFolder);
     void stop();
@@ -35,6 +37,7 @@ Q_SIGNALS:
     void modelDescribed(const ecokv::session::ModelSummary& summary,
                         const ecokv::session::DeviceReport& devices);
     void modelFailed(const ecokv::ui::JobFailure& failure);
+    void examined(const ecokv::session::DoctorReport& report);
     void runStarted(const ecokv::session::RunConfig& config);
     void progressed(const ecokv::ui::ProgressView& progress);
     void textArrived(ecokv::session::Stream stream, const QString& piece);
@@ -52,6 +55,7 @@ private:
 
     std::shared_ptr<EngineSlot> m_engine;
     JobRunner m_descriptions;
+    JobRunner m_examinations;
     JobRunner m_runs;
     ProgressMeter m_meter;
     QElapsedTimer m_clock;
