@@ -22,9 +22,9 @@ namespace ecokv::model {
 
 struct WeightTarget {
     DType dtype = DType::F32;
-    Device device;
-    ProgressSink progress;
-    CancellationToken cancel;
+    Device device = {};
+    ProgressSink progress = {};
+    CancellationToken cancel = {};
     /// Tensors of the right shape without data: everything is checked, nothing is read.
     bool shapesOnly = false;
 };
