@@ -212,8 +212,8 @@ TEST(DoctorView, saysHowItStandsAndWhatToDo) {
     report.promptTokens = 259;
     report.imageTokens = 256;
     report.memory = session::MemoryForecast{.weights = 3'700'000, .keptCache = 200'000};
-    EXPECT_EQ(doctorHeadline(report), u"Ready: 259 tokens, 256 of them of pictures; 200.0 KB "
-                                      u"besides 3.7 MB of weights"_qs);
+    EXPECT_EQ(doctorHeadline(report),
+              u"Ready: 259 tokens (256 image), 200.0 KB + 3.7 MB of weights"_qs);
     report.findings.push_back({"Weights", "Safetensors", "missing", Severity::Problem, "Get it."});
     EXPECT_TRUE(doctorHeadline(report).contains(u"1 problem"_qs));
     EXPECT_TRUE(doctorProblems(report).startsWith(u"✗ Safetensors: missing\n   → Get it."_qs));

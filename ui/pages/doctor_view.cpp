@@ -47,7 +47,6 @@ QString findingText(const Finding& finding) {
 DoctorView::DoctorView(QWidget* parent)
     : QWidget(parent), m_headline(textLabel()), m_details(new QToolButton), m_problems(textLabel()),
       m_findings(textLabel()) {
-    m_headline->setProperty("role", QStringLiteral("strong"));
     m_problems->setProperty("role", QStringLiteral("warning"));
     m_findings->setProperty("role", QStringLiteral("muted"));
     m_details->setText(tr("Checks"));
@@ -92,13 +91,14 @@ void DoctorView::clear() {
 
 QString doctorHeadline(const session::DoctorReport& report) {
     if (!report.ok()) {
-        return DoctorView::tr("%n problem(s) stand in the way of a run", nullptr,
-                              static_cast<int>(report.problems()));
+        return report.problems() == 1
+                   ? DoctorView::tr("1 problem stands in the way of a run")
+                   : DoctorView::tr("%1 problems stand in the way of a run").arg(report.problems());
     }
     if (!report.memory) {
         return DoctorView::tr("Ready to run on %1").arg(QString::fromStdString(report.device));
     }
-    return DoctorView::tr("Ready: %1 tokens, %2 of them of pictures; %3 besides %4 of weights")
+    return DoctorView::tr("Ready: %1 tokens (%2 image), %3 + %4 of weights")
         .arg(report.promptTokens)
         .arg(report.imageTokens)
         .arg(formatBytes(report.memory->besidesWeights()), formatBytes(report.memory->weights));

@@ -32,7 +32,7 @@ private:
     QLabel* m_findings;
 };
 
-/// "Ready: 259 tokens, 262.1 KB besides 3.7 MB of weights" or "2 problems".
+/// "Ready: 259 tokens (256 image), 262.1 KB + 3.7 MB of weights" or "2 problems".
 QString doctorHeadline(const session::DoctorReport& report);
 /// Problems and notes, one below the other, each with its advice.
 QString doctorProblems(const session::DoctorReport& report);
