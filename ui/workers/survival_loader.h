@@ -3,6 +3,7 @@
 // Follows the selected policy, layer and head and works out, on a worker, which tokens survive and
 // the figures that show it. Older requests are dropped. GUI thread.
 
+#include "analysis/image_tokens.h"
 #include "analysis/survival.h"
 #include "ui/models/app_state.h"
 #include "ui/plots/survival_figure.h"
