@@ -143,7 +143,8 @@ TEST(LinearLayersOf, takeNoSpaceForTensors) {
     options.linearLayers = {1, 1, 1, 0};
     const std::uint64_t one = predictedBytes(options);
     // 3 layers x 2 heads x 4000 tokens x 8 dims x keys and values, 4 bytes each
-    EXPECT_NEAR(static_cast<double>(all - one), 3.0 * 2 * 4000 * 8 * 2 * 4, 0.1 * (all - one));
+    EXPECT_NEAR(static_cast<double>(all - one), 3.0 * 2 * 4000 * 8 * 2 * 4,
+                0.1 * static_cast<double>(all - one));
 }
 
 TEST(CacheFilePositions, F067_comeBackAndAreZeroInOlderFiles) {
