@@ -98,6 +98,12 @@ TEST(Placement, boxesGoBackThroughEveryStep) {
     EXPECT_EQ(halved.box(2, 4, 3, 6), (PatchBox{29.0F, 2.0F, 30.0F, 4.0F}));
 }
 
+TEST(Placement, tilesLieRowAfterRow) {
+    // The fifth of tiles of 10 x 20 pixels, three in a row, is the second of the second row.
+    EXPECT_EQ(tilePlacement(4, 3, 10, 20).box(0, 0, 10, 20),
+              (PatchBox{10.0F, 20.0F, 20.0F, 40.0F}));
+}
+
 TEST(Placement, cellsComeRowAfterRow) {
     std::vector<ImageToken> tokens;
     addCells(tokens, {2.0, 1.0}, {2, 2, 4.0, 4.0, PatchRole::Thumbnail});

@@ -2,6 +2,7 @@
 """InternVL against transformers: tiles, prompts, logits, answers, and where each token comes from."""
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -11,11 +12,30 @@ import pytest
 import torch
 from checkpoint_names import newest_layout, oldest_layout, renamed
 from model_probe import refusal
-from tiny_models import (OurPrompt, check_bf16, check_parity, edit_json, load_tiny, our_prompt, save_tiny,
-                         save_tokenizer)
-from tiny_pictures import boxes_of_picture, reference_inputs, saved_photos, saved_rotated
-from transformers import (AutoProcessor, GotOcr2ImageProcessorFast, InternVLConfig, InternVLForConditionalGeneration,
-                          InternVLProcessor, InternVLVideoProcessor)
+from tiny_models import (
+    OurPrompt,
+    check_bf16,
+    check_parity,
+    edit_json,
+    load_tiny,
+    our_prompt,
+    save_tiny,
+    save_tokenizer,
+)
+from tiny_pictures import (
+    boxes_of_picture,
+    reference_inputs,
+    saved_photos,
+    saved_rotated,
+)
+from transformers import (
+    AutoProcessor,
+    GotOcr2ImageProcessorFast,
+    InternVLConfig,
+    InternVLForConditionalGeneration,
+    InternVLProcessor,
+    InternVLVideoProcessor,
+)
 
 pytestmark = pytest.mark.oracle
 
@@ -163,7 +183,7 @@ def test_other_names_and_older_settings_load_to_the_same_model(tiny: Tiny, tmp_p
     assert {"language_model.model.norm.weight", "vision_tower.embeddings.cls_token"} <= names or (
         "model.vision_tower.embeddings.cls_token" in names)
     processor.image_processor.save_pretrained(old)
-    (old / "processor_config.json").write_text('{"image_seq_length": %d}' % recipe.n**2, "utf-8")
+    (old / "processor_config.json").write_text(json.dumps({"image_seq_length": recipe.n**2}), "utf-8")
     edit_json(old / "preprocessor_config.json", image_processor_type="GotOcr2ImageProcessor")
     rope = recipe.config.text_config.rope_parameters
     edit_json(old / "config.json", **{"text_config.rope_parameters": None, "text_config.rope_theta": rope["rope_theta"]})

@@ -12,13 +12,34 @@ import torch
 from checkpoint_names import oldest_layout, renamed
 from model_probe import refusal
 from safetensors.torch import load_file, save_file
-from tiny_models import (OurPrompt, check_bf16, check_parity, edit_json, load_tiny, our_prompt, save_tiny,
-                         save_tokenizer)
-from tiny_pictures import boxes_of_picture, reference_inputs, saved_photos, saved_rotated
+from tiny_models import (
+    OurPrompt,
+    check_bf16,
+    check_parity,
+    edit_json,
+    load_tiny,
+    our_prompt,
+    save_tiny,
+    save_tokenizer,
+)
+from tiny_pictures import (
+    boxes_of_picture,
+    reference_inputs,
+    saved_photos,
+    saved_rotated,
+)
 from tokenizers import Tokenizer, decoders, models, normalizers
-from transformers import (AutoProcessor, CLIPImageProcessorFast, CLIPVisionConfig, LlavaConfig,
-                          LlavaForConditionalGeneration, LlavaImageProcessorFast, LlavaProcessor,
-                          SiglipImageProcessorFast, SiglipVisionConfig)
+from transformers import (
+    AutoProcessor,
+    CLIPImageProcessorFast,
+    CLIPVisionConfig,
+    LlavaConfig,
+    LlavaForConditionalGeneration,
+    LlavaImageProcessorFast,
+    LlavaProcessor,
+    SiglipImageProcessorFast,
+    SiglipVisionConfig,
+)
 
 pytestmark = pytest.mark.oracle
 

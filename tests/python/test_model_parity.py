@@ -14,8 +14,17 @@ from conftest import DEMO_DOCUMENTS, DEMO_MODEL
 from model_reference import Evictions, assert_close, reference_logits
 from PIL import Image
 from safetensors.torch import load_file, save_file
-from tiny_llava import (GROUPED, PLAIN, PictureAndWords, edit_config, load_reference, make_checkpoint, random_prompt,
-                        run_probe, start_probe)
+from tiny_llava import (
+    GROUPED,
+    PLAIN,
+    PictureAndWords,
+    edit_config,
+    load_reference,
+    make_checkpoint,
+    random_prompt,
+    run_probe,
+    start_probe,
+)
 from transformers import AutoProcessor, LlavaForConditionalGeneration
 from transformers.models.llama import modeling_llama
 

@@ -99,8 +99,7 @@ AnyResPicture processAnyRes(const Picture& picture, const AnyResConfig& config) 
     const std::int32_t columns = result.canvas.width / config.tileSide;
     std::int32_t index = 0;
     for (const Pixels& tile : splitTiles(padded, side)) {
-        const Placement cut{1.0, 1.0, static_cast<double>(index % columns) * config.tileSide,
-                            static_cast<double>(index / columns) * config.tileSide};
+        const Placement cut = tilePlacement(index, columns, side.width, side.height);
         add(tile, cut.within(canvas));
         ++index;
     }

@@ -55,8 +55,7 @@ TiledPicture processGotOcr2(const Picture& picture, const GotOcr2Config& config)
     const ImageSize canvas{tile.width * result.grid.width, tile.height * result.grid.height};
     std::int32_t index = 0;
     for (const Pixels& part : splitTiles(resized(whole, canvas, config.tile.resample), tile)) {
-        const Placement cut{1.0, 1.0, static_cast<double>(index % result.grid.width) * tile.width,
-                            static_cast<double>(index / result.grid.width) * tile.height};
+        const Placement cut = tilePlacement(index, result.grid.width, tile.width, tile.height);
         add(part, cut.within(scaled(canvas)));
         ++index;
     }

@@ -14,6 +14,13 @@ Placement Placement::within(const Placement& outer) const {
             offsetY + outer.offsetY * scaleY};
 }
 
+Placement tilePlacement(std::int32_t index, std::int32_t columns, std::int32_t width,
+                        std::int32_t height) {
+    const std::int32_t left = index % columns * width;
+    const std::int32_t top = index / columns * height;
+    return {1.0, 1.0, static_cast<double>(left), static_cast<double>(top)};
+}
+
 void addCells(std::vector<ImageToken>& tokens, const Placement& placement, const CellGrid& grid) {
     for (std::int32_t row = 0; row < grid.rows; ++row) {
         for (std::int32_t column = 0; column < grid.columns; ++column) {

@@ -21,6 +21,10 @@ struct Placement {
     Placement within(const Placement& outer) const;
 };
 
+/// Of tile number `index` among tiles of `width` x `height` pixels that lie in rows of `columns`.
+Placement tilePlacement(std::int32_t index, std::int32_t columns, std::int32_t width,
+                        std::int32_t height);
+
 /// A run of cells of a grid, row after row.
 struct CellGrid {
     std::int32_t columns = 0, rows = 0;
