@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/stop_watch.h"
 #include "kernels/backend_choice.h"
+#include "session/layer_gaps.h"
 #include "session/layer_pipeline.h"
 #include "session/ledger_book.h"
 #include "session/model_shape.h"
@@ -185,8 +186,8 @@ void Runner::prefill() {
     for (const std::string& sentence : pipeline.notes()) {
         note(sentence);
     }
-    if (const std::string lost =
-            evictedTemplateNote(m_prompt, pipeline.policyRecord(kRunPolicyId).kept);
+    if (const std::string lost = evictedTemplateNote(
+            m_prompt, ofCachedLayers(pipeline.policyRecord(kRunPolicyId).kept, m_policy));
         !lost.empty()) {
         note(lost);
     }

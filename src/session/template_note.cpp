@@ -28,24 +28,11 @@ std::string quoted(const std::string& text) {
     return line + "\"";
 }
 
-/// The masks [token] of heads that keep something; those of layers without a KV cache do not.
-std::vector<std::span<const std::uint8_t>> headsWithCache(std::span<const std::uint8_t> kept,
-                                                          std::size_t tokens) {
-    std::vector<std::span<const std::uint8_t>> heads;
-    for (std::size_t at = 0; tokens > 0 && at + tokens <= kept.size(); at += tokens) {
-        const auto head = kept.subspan(at, tokens);
-        if (std::ranges::any_of(head, [](std::uint8_t is) { return is != 0; })) {
-            heads.push_back(head);
-        }
-    }
-    return heads;
-}
-
 } // namespace
 
 std::string evictedTemplateNote(const model::Prompt& prompt, std::span<const std::uint8_t> kept) {
     const std::size_t tokens = prompt.tokenIds.size();
-    const auto heads = headsWithCache(kept, tokens);
+    const std::size_t heads = tokens == 0 ? 0 : kept.size() / tokens;
     std::vector<std::string> lost;
     std::size_t count = 0;
     for (std::size_t token = 0; token < tokens; ++token) {
@@ -53,15 +40,15 @@ std::string evictedTemplateNote(const model::Prompt& prompt, std::span<const std
             continue;
         }
         std::size_t losers = 0;
-        for (const auto head : heads) {
-            losers += head[token] == 0 ? 1 : 0;
+        for (std::size_t head = 0; head < heads; ++head) {
+            losers += kept[head * tokens + token] == 0 ? 1 : 0;
         }
-        if (losers == 0 || 2 * losers < heads.size()) {
+        if (losers == 0 || 2 * losers < heads) {
             continue;
         }
         if (++count <= kMostNamed) {
             lost.push_back(fmt::format("{} at {} ({} of {} heads)", quoted(prompt.tokenText[token]),
-                                       token, losers, heads.size()));
+                                       token, losers, heads));
         }
     }
     if (count == 0) {

@@ -155,5 +155,5 @@ def test_a_rotation_that_cannot_be_is_refused(name: str, values: npt.NDArray[Any
             del file[name]
         file[name] = values
     done = run_program("ecokv", "replay", tmp_path / "trace.h5", "--policy", "keydiff:geometry=pre", "--budget", 20)
-    assert done.returncode == 2
+    assert done.returncode == 3
     assert all(word in done.stderr + done.stdout for word in words), done.stderr
