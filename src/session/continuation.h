@@ -20,9 +20,10 @@ public:
     std::int64_t windowRows(LayerId) const override { return 1; }
     void layerPrefilled(const model::LayerTensors& tensors) override;
 
-    std::int64_t steps() const { return m_layers.empty() ? 0 : m_layers.front().steps(); }
+    /// Of the last layer that was heard of: linear ones before it have no rows.
+    std::int64_t steps() const { return m_layers.empty() ? 0 : m_layers.back().steps(); }
     TensorView queries(LayerId layer) const; ///< [head, step, dim] f32
-    const std::vector<std::int64_t>& positions() const { return m_layers.front().positions; }
+    const std::vector<std::int64_t>& positions() const { return m_layers.back().positions; }
 
 private:
     struct Layer {

@@ -17,9 +17,15 @@ from test_geometry import quantities
 from transformers.models.gemma3.configuration_gemma3 import Gemma3TextConfig
 from transformers.models.gemma3.modeling_gemma3 import Gemma3RotaryEmbedding
 from transformers.models.qwen2_vl.configuration_qwen2_vl import Qwen2VLTextConfig
-from transformers.models.qwen2_vl.modeling_qwen2_vl import Qwen2VLRotaryEmbedding, apply_multimodal_rotary_pos_emb
+from transformers.models.qwen2_vl.modeling_qwen2_vl import (
+    Qwen2VLRotaryEmbedding,
+    apply_multimodal_rotary_pos_emb,
+)
 from transformers.models.qwen3_5.configuration_qwen3_5 import Qwen3_5TextConfig
-from transformers.models.qwen3_5.modeling_qwen3_5 import Qwen3_5TextRotaryEmbedding, apply_rotary_pos_emb
+from transformers.models.qwen3_5.modeling_qwen3_5 import (
+    Qwen3_5TextRotaryEmbedding,
+    apply_rotary_pos_emb,
+)
 from transformers.models.qwen3_vl.configuration_qwen3_vl import Qwen3VLTextConfig
 from transformers.models.qwen3_vl.modeling_qwen3_vl import Qwen3VLTextRotaryEmbedding
 
@@ -66,10 +72,15 @@ def rotated(kind: str, keys: torch.Tensor) -> Rotated:
     positions = picture_positions()
     ids = torch.from_numpy(positions.T.astype(np.int64))[:, None]
     shape: dict[str, Any] = {"hidden_size": 64, "num_attention_heads": 2, "head_dim": DIM}
+    rotary: Any
+    rope: Any
+    ropes: Any
     if kind == "chunked":  # Qwen2-VL, Qwen2.5-VL
         rope = {"rope_type": "default", "rope_theta": 1e6, "mrope_section": [4, 6, 6]}
-        rotary = Qwen2VLRotaryEmbedding(Qwen2VLTextConfig(**shape, rope_parameters=rope))
-        turned = apply_multimodal_rotary_pos_emb(keys, keys, *rotary(keys, ids), [4, 6, 6])[1]
+        config: Any = Qwen2VLTextConfig(**shape, rope_parameters=rope)
+        rotary = Qwen2VLRotaryEmbedding(config)
+        cosine, sine = rotary(keys, ids)
+        turned = apply_multimodal_rotary_pos_emb(keys, keys, cosine, sine, [4, 6, 6])[1]
         return Rotated(turned, {"rope_inverse_frequencies": rotary.inv_freq.numpy(),
                                 "rope_axes": sections([4, 6, 6])}, {}, positions)
     if kind == "interleaved":  # Qwen3-VL

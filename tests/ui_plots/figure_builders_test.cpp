@@ -244,6 +244,10 @@ TEST_F(BuildersOfSample, layersWithoutACacheAreNamedAsSuch) {
     EXPECT_EQ(figure->describe({1, 1}),
               QStringLiteral("layer 1, head 1: no KV cache (linear attention)"));
     EXPECT_FALSE(figure->describe({2, 1}).contains(QStringLiteral("no KV cache")));
+    const auto survival = survivalFigure(input({"0", SurvivalMode::Head, 1, 0}), 0);
+    EXPECT_TRUE(survival->data().patches.empty()) << "nothing was evicted";
+    EXPECT_EQ(survival->data().subtitle,
+              QStringLiteral("layer 1, head 0 · no KV cache (linear attention)"));
 }
 
 TEST_F(BuildersOfSample, textGathersTheTokensOfAPicture) {

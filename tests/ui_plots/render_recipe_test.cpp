@@ -143,6 +143,7 @@ TEST_F(RecipeOfSample, complaintsNameTheFieldAndWhatItTakes) {
         {R"("kind": "survival", "file": "a.png", "mode": "all")", "\"mode\"", "intersection"},
         {R"("kind": "survival", "file": "a.png", "layer": -1)", "\"layer\"", "0 to 3"},
         {R"("kind": "survival", "file": "a.png", "image": 1)", "\"image\"", "0 to 0"},
+        {R"("kind": "survival", "file": "a.png", "patches": "all")", "\"patches\"", "thumbnail"},
         {R"("kind": "survival", "file": "a.png", "policy": "snapkv")", "\"policy\"", "streaming"},
         {R"("kind": "head-map", "file": "a.png", "width": 5)", "\"width\"", "100 to 20000"},
         {R"("kind": "head-map", "file": "a.png", "scale": 0)", "\"scale\"", "0.25 to 8.0"},

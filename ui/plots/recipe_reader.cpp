@@ -10,8 +10,9 @@
 namespace ecokv::ui {
 namespace {
 
-constexpr std::array kFields = {"kind",  "file",  "metric", "policy", "layer", "head", "mode",
-                                "image", "width", "height", "scale",  "theme", "x",    "diversity"};
+constexpr std::array kFields = {"kind",   "file",  "metric", "policy",  "layer",
+                                "head",   "mode",  "image",  "patches", "width",
+                                "height", "scale", "theme",  "x",       "diversity"};
 constexpr std::array kSuffixes = {".png", ".svg", ".pdf", ".csv"};
 
 template <class Names> std::string listed(const Names& names) {

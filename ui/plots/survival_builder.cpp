@@ -27,7 +27,15 @@ FigureSource survivalSource(const SurvivalInput& input) {
     return sourceOf(input.document, std::move(csv));
 }
 
-/// "24 newlines (5 kept)" or nothing.
+/// What is asked; a layer without a KV cache has nothing to show.
+QString scopeOf(const SurvivalInput& input) {
+    const QString scope = describeScope(input.query);
+    return input.survival.heads == 0
+               ? Builders::tr("%1 · no KV cache (linear attention)").arg(scope)
+               : scope;
+}
+
+/// "24 row ends (5 kept)" or nothing.
 void addCount(QStringList& parts, const analysis::TokenCount& tokens, const QString& word) {
     if (tokens.all > 0) {
         parts << Builders::tr("%1 %2 (%3 kept)").arg(tokens.all).arg(word).arg(tokens.kept);
@@ -37,7 +45,7 @@ void addCount(QStringList& parts, const analysis::TokenCount& tokens, const QStr
 /// What of the picture is shown, and which of its tokens cannot be.
 QString describePicture(const SurvivalInput& input, std::size_t imageIndex,
                         const analysis::ImageTokens& tokens) {
-    QStringList parts{describeScope(input.query)};
+    QStringList parts{scopeOf(input)};
     if (input.document->images.size() > 1) {
         parts << Builders::tr("image %1 of %2")
                      .arg(imageIndex + 1)
@@ -138,6 +146,9 @@ std::shared_ptr<const SurvivalFigure> survivalFigure(const SurvivalInput& input,
     data.isCount = input.query.mode == analysis::SurvivalMode::Count;
     data.title = QString::fromStdString(policyOf(document, input.query.policyId).title);
     data.subtitle = describePicture(input, imageIndex, tokens);
+    if (input.survival.heads == 0) { // nothing was kept, and nothing evicted
+        return std::make_shared<SurvivalFigure>(std::move(data), survivalSource(input));
+    }
     for (const analysis::PatchToken& patch : tokens.patches) {
         data.patches.push_back({patch.token, rectOf(patch.box), patch.share});
     }
@@ -152,7 +163,7 @@ std::shared_ptr<const TokenTextFigure> tokenTextFigure(const SurvivalInput& inpu
     TokenTextData data;
     data.isCount = input.query.mode == analysis::SurvivalMode::Count;
     data.title = QString::fromStdString(policyOf(document, input.query.policyId).title);
-    data.subtitle = describeScope(input.query);
+    data.subtitle = scopeOf(input);
     const auto& share = input.survival.share;
     const trace::PromptRecord prompt = document.prompt.value_or(trace::PromptRecord());
     const auto isThumbnail = [&](std::size_t i) {

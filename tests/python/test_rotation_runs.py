@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Runs of models whose keys turn by row and column (Qwen2-VL, Qwen3-VL) and of one with linear layers (Qwen3.5): what
+their traces say of rotation and of layers without a cache, and that several questions do not disturb each other."""
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import numpy.typing as npt
+import pytest
+from conftest import run_ecokv, run_program
+from test_geometry import quantities
+from tiny_models import save_tiny
+from tiny_qwen import RECIPES, chat_inputs, photo, save_qwen
+from transformers import Qwen3_5ForCausalLM, Qwen3_5TextConfig
+
+pytestmark = pytest.mark.oracle
+
+Array = npt.NDArray[np.float64]
+WORDS = "Which is older, 12 or 13?"
+
+
+def unrotated(keys: Array, positions: npt.NDArray[np.int32], axes: npt.NDArray[np.uint8], frequencies: Array) -> Array:
+    """R(-p) k of pairs (i, i + dim / 2), each by the position of its axis; the angle is a float32 product."""
+    angles = (positions[:, axes].astype(np.float32) * frequencies.astype(np.float32)).astype(np.float64)
+    first, second = np.split(keys, 2, axis=-1)
+    cosine, sine = np.cos(angles), np.sin(angles)
+    turned: Array = np.concatenate([first * cosine + second * sine, second * cosine - first * sine], -1)
+    return turned
+
+
+@pytest.mark.parametrize("recipe", ["qwen2 grouped", "qwen3 grouped"])
+def test_a_trace_says_by_what_its_keys_were_rotated(recipe: str, tmp_path: Path) -> None:
+    """F067: positions are those of the reference, and un-rotated metrics are those of the keys before them."""
+    reference, processor = save_qwen(tmp_path / "model", RECIPES[recipe])
+    pictures = [photo(112, 56, 1), photo(57, 140, 2)]
+    for i, picture in enumerate(pictures):
+        picture.save(tmp_path / f"{i}.png")
+    path = tmp_path / "run.ecokv.h5"
+    images = [argument for i in range(2) for argument in ("--image", tmp_path / f"{i}.png")]
+    run_ecokv("run", "--model", tmp_path / "model", *images, "--prompt", WORDS, "--policy", "ecokv:geometry=pre",
+              "--budget", 24, "--max-new-tokens", 3, "--trace", path)
+    inputs = chat_inputs(processor, WORDS, pictures)
+    positions = reference.model.get_rope_index(inputs["input_ids"], inputs["image_grid_thw"])[0][:, 0].T.numpy()
+    with h5py.File(path) as trace:
+        np.testing.assert_array_equal(trace["prompt/rope_positions"][...], positions)
+        axes = trace["model/rope_axes"][...]
+        assert set(axes.tolist()) == {0, 1, 2}
+        frequencies = trace["model/rope_inverse_frequencies"][...].astype(np.float64)
+        candidates = len(positions) - int(trace["policies/0"].attrs["recent"])
+        for layer, head in np.ndindex(*trace["tensors/keys"].shape[:2]):
+            keys = trace["tensors/keys"][layer, head].astype(np.float64)
+            plain = unrotated(keys, positions, axes, frequencies)[:candidates]
+            for metric, value in quantities(plain).items():
+                if f"{metric}_pre" in trace["heads"]:
+                    stored = trace[f"heads/{metric}_pre"][layer, head]
+                    assert stored == pytest.approx(value, rel=1e-5, abs=1e-6), metric
+    replayed = run_ecokv("replay", path)
+    assert replayed["reproduces"]["heads_equal"] == replayed["reproduces"]["heads"]
+
+
+@pytest.fixture(scope="module")
+def hybrid(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("hybrid") / "model"
+    save_tiny(folder, Qwen3_5ForCausalLM, Qwen3_5TextConfig(
+        vocab_size=272, hidden_size=48, intermediate_size=64, num_hidden_layers=4, num_attention_heads=4,
+        num_key_value_heads=2, head_dim=16, linear_key_head_dim=8, linear_value_head_dim=8, linear_num_key_heads=2,
+        linear_num_value_heads=4, max_position_embeddings=2048))
+    return folder
+
+
+def ask(hybrid: Path, *arguments: Any) -> dict[str, Any]:
+    result: dict[str, Any] = run_ecokv("run", "--model", hybrid, "--policy", "ecokv", "--budget", 24,
+                                       "--max-new-tokens", 8, *arguments)
+    return result
+
+
+def test_linear_layers_keep_nothing_and_are_in_no_mean(hybrid: Path, tmp_path: Path) -> None:
+    path = tmp_path / "run.ecokv.h5"
+    result = ask(hybrid, "--prompt", "a long line of words " * 6, "--with-full", "--trace", path)
+    linear = result["ledger"]["linear_layers"]
+    assert linear == [1, 1, 1, 0]
+    assert result["ledger"]["kept_tokens"] == [[0, 0], [0, 0], [0, 0], [24, 24]]
+    assert result["ledger"]["full_bytes"] == 2 * 2 * result["prompt_tokens"] * 16 * 4  # one layer
+    assert any("no KV cache (linear attention): layers 0, 1, 2" in note for note in result["notes"])
+    with h5py.File(path) as trace:
+        assert trace["model/linear_layers"][...].tolist() == linear
+        redundancy = trace["heads/redundancy_cosine"][...]
+        assert np.isnan(redundancy[:3]).all() and np.isfinite(redundancy[3]).all()
+        assert trace["policies/0/budget_per_head"][...].tolist() == [[0, 0]] * 3 + [[24, 24]]
+        assert int(trace.attrs["layers_written"]) == 4
+    replayed = run_ecokv("replay", path)
+    assert replayed["mean_kept"] == 24 and replayed["mean_output_error"] > 0
+    assert replayed["reproduces"]["heads_equal"] == replayed["reproduces"]["heads"] == 8
+    compared = run_ecokv("run", "--model", hybrid, "--prompt", "a long line of words " * 6, "--compare",
+                         "snapkv:budget=24", "--max-new-tokens", 4)
+    for row in compared["comparison"]:
+        assert row["predicted_output_error"] is not None and np.isfinite(row["predicted_output_error"])
+    full, policy = (next(row for row in compared["comparison"] if row["policy"].startswith(name))
+                    for name in ("full", "snapkv"))
+    assert policy["measured_output_error"] > full["measured_output_error"] == 0
+
+
+def test_questions_start_from_the_same_state(hybrid: Path) -> None:
+    words = ("--prompt", "some words to read before " * 5)
+    both = ask(hybrid, *words, "--ask", "first?", "--ask", "second?", "--ask", "first?")["questions"]
+    alone = ask(hybrid, *words, "--ask", "second?")["questions"]
+    assert both[0]["token_ids"] == both[2]["token_ids"]
+    assert both[1]["token_ids"] == alone[0]["token_ids"]
+    assert both[0]["token_ids"] != both[1]["token_ids"]
+
+
+def test_a_cache_of_linear_layers_is_not_saved(hybrid: Path, tmp_path: Path) -> None:
+    done = run_program("ecokv", "run", "--model", hybrid, "--prompt", "some words to read " * 5, "--budget", 24,
+                       "--save-cache", tmp_path / "a.h5")
+    assert done.returncode == 2 and "linear attention" in done.stderr
+    assert not (tmp_path / "a.h5").exists()
