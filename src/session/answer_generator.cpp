@@ -39,7 +39,9 @@ void noteLengths(const cache::KvCache& cache, CacheHistory& history) {
     history.bytes.push_back(cache.bytes());
     for (std::int32_t layer = 0; layer < shape.layers; ++layer) {
         for (std::int32_t head = 0; head < shape.kvHeads; ++head) {
-            const std::int64_t length = cache.length(LayerId{layer}, HeadId{head}) + 1;
+            // A layer without a KV cache holds nothing, also not the token that comes.
+            const std::int64_t held = cache.length(LayerId{layer}, HeadId{head});
+            const std::int64_t length = held > 0 ? held + 1 : 0;
             history.keptLength.push_back(static_cast<std::int32_t>(length));
         }
     }

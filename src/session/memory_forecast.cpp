@@ -14,9 +14,9 @@ std::int64_t layerBytesPerToken(const model::ModelInfo& model, DType dtype) {
     return 2LL * model.kvHeads * model.headDim * static_cast<std::int64_t>(dtypeSize(dtype));
 }
 
-std::int64_t windowOf(const model::ModelInfo& model, std::int32_t layer) {
+bool slides(const model::ModelInfo& model, std::int32_t layer) {
     const auto index = static_cast<std::size_t>(layer);
-    return index < model.slidingWindows.size() ? model.slidingWindows[index] : 0;
+    return index < model.slidingWindows.size() && model.slidingWindows[index] > 0;
 }
 
 /// Hidden states, projections and the two halves of the MLP for all tokens of a prompt.
@@ -55,13 +55,12 @@ MemoryForecast forecastMemory(const ForecastRequest& request) {
         if (model.isLinear(LayerId{layer})) {
             continue;
         }
-        const std::int64_t window = windowOf(model, layer);
-        const std::int64_t seen = window > 0 ? std::min(window, request.tokens) : request.tokens;
         memory.fullLayer =
             std::max(memory.fullLayer, static_cast<std::uint64_t>(perToken * request.tokens));
+        // A sliding layer is not evicted: it holds the whole prompt, whatever its window.
         memory.keptCache +=
-            static_cast<std::uint64_t>(perToken * (window > 0 ? seen : std::min(kept, seen)));
-        memory.fullCache += static_cast<std::uint64_t>(perToken * seen);
+            static_cast<std::uint64_t>(perToken * (slides(model, layer) ? request.tokens : kept));
+        memory.fullCache += static_cast<std::uint64_t>(perToken * request.tokens);
     }
     memory.working = workingBytes(request);
     memory.available = request.device.kind == DeviceKind::Cpu ? availableMemory() : 0;

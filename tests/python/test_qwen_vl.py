@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Qwen2-VL, Qwen2.5-VL and Qwen3-VL against transformers: pixels, ids, positions, features, logits, answers."""
+"""Qwen2-VL, Qwen2.5-VL, Qwen3-VL and Qwen3.5 against transformers: pixels, ids, positions, features, logits, answers."""
 from __future__ import annotations
 
 import json

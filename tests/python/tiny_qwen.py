@@ -33,6 +33,8 @@ from transformers import (
     Qwen2VLImageProcessorFast,
     Qwen2VLProcessor,
     Qwen2VLVideoProcessor,
+    Qwen3_5Config,
+    Qwen3_5ForConditionalGeneration,
     Qwen3VLConfig,
     Qwen3VLForConditionalGeneration,
     Qwen3VLProcessor,
@@ -102,7 +104,7 @@ def train_tokenizer(folder: Path) -> Qwen2Tokenizer:
 
 @dataclass(frozen=True)
 class Version:
-    """One of the three families."""
+    """One of the families."""
 
     config: type[Any]
     model: type[PreTrainedModel]
@@ -115,6 +117,7 @@ VERSIONS = {
     "qwen2": Version(Qwen2VLConfig, Qwen2VLForConditionalGeneration, Qwen2VLProcessor, Qwen2VLVideoProcessor, 14),
     "qwen2.5": Version(Qwen2_5_VLConfig, Qwen2_5_VLForConditionalGeneration, Qwen2_5_VLProcessor,
                        Qwen2VLVideoProcessor, 14),
+    "qwen3.5": Version(Qwen3_5Config, Qwen3_5ForConditionalGeneration, Qwen3VLProcessor, Qwen3VLVideoProcessor, 16),
     "qwen3": Version(Qwen3VLConfig, Qwen3VLForConditionalGeneration, Qwen3VLProcessor, Qwen3VLVideoProcessor, 16),
 }
 
@@ -132,6 +135,8 @@ class Recipe:
 
 TEXT = {"vocab_size": VOCABULARY, "intermediate_size": 96, "num_hidden_layers": 3, "max_position_embeddings": 4096,
         "bos_token_id": None, "eos_token_id": END}
+LINEAR = {"linear_num_key_heads": 2, "linear_num_value_heads": 4, "linear_key_head_dim": 8,
+          "linear_value_head_dim": 12}
 CLIP = {"image_mean": [0.48145466, 0.4578275, 0.40821073], "image_std": [0.26862954, 0.26130258, 0.27577711]}
 HALF = {"image_mean": [0.5, 0.5, 0.5], "image_std": [0.5, 0.5, 0.5]}
 
@@ -171,6 +176,20 @@ RECIPES = {
         {"depth": 3, "hidden_size": 48, "out_hidden_size": 48, "intermediate_size": 64, "num_heads": 4, "patch_size": 8,
          "num_position_embeddings": 64, "deepstack_visual_indexes": [1]}, tied=True, pixels=(1, 16 * 16 * 50),
         processor=CLIP | {"patch_size": 8}, seed=7),
+    # linear, linear, full; and full, linear, linear
+    "qwen3.5 grouped": Recipe(
+        "qwen3.5", TEXT | LINEAR | {"hidden_size": 64, "num_attention_heads": 4, "num_key_value_heads": 2,
+                                    "head_dim": 32, "full_attention_interval": 3}
+        | sections(5e6, 3, 3, 2, partial_rotary_factor=0.5),
+        {"depth": 3, "hidden_size": 32, "out_hidden_size": 64, "intermediate_size": 72, "num_heads": 2,
+         "num_position_embeddings": 49}, pixels=(64 * 64, 32 * 32 * 40), processor=HALF | {"patch_size": 16}),
+    "qwen3.5 tied": Recipe(
+        "qwen3.5", TEXT | LINEAR | {"hidden_size": 48, "num_attention_heads": 3, "num_key_value_heads": 3,
+                                    "head_dim": 24, "attention_bias": True,
+                                    "layer_types": ["full_attention", "linear_attention", "linear_attention"]}
+        | sections(1e4, 2, 2, 2, partial_rotary_factor=0.5),
+        {"depth": 2, "hidden_size": 48, "out_hidden_size": 48, "intermediate_size": 64, "num_heads": 4, "patch_size": 8,
+         "num_position_embeddings": 64}, tied=True, pixels=(1, 16 * 16 * 50), processor=CLIP | {"patch_size": 8}, seed=3),
 }
 
 

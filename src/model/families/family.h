@@ -64,6 +64,7 @@ std::unique_ptr<Family> readLlavaNext(const ConfigFile& file);
 std::unique_ptr<Family> readQwen2Vl(const ConfigFile& file);
 std::unique_ptr<Family> readQwen2_5Vl(const ConfigFile& file);
 std::unique_ptr<Family> readQwen3Vl(const ConfigFile& file);
+std::unique_ptr<Family> readQwen35(const ConfigFile& file);
 std::unique_ptr<Family> readTextModel(const ConfigFile& file);
 
 /// Reads FOLDER/config.json. Throws Error{BadInput}: no such file, an architecture that is not

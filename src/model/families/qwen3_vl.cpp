@@ -27,9 +27,7 @@ std::int32_t positionSide(const JsonObject& vision) {
 
 } // namespace
 
-std::unique_ptr<Family> readQwen3Vl(const ConfigFile& file) {
-    const Json nothing = Json::object();
-    const JsonObject vision = qwenVision(file.root, nothing);
+QwenTowerConfig readQwen3Tower(const JsonObject& vision) {
     QwenTowerConfig tower;
     tower.layers = 27;
     tower.patchSize = 16;
@@ -44,6 +42,13 @@ std::unique_ptr<Family> readQwen3Vl(const ConfigFile& file) {
                    .mergerOut = "linear_fc2"};
     readQwenTower(vision, tower);
     tower.positionSide = positionSide(vision);
+    return tower;
+}
+
+std::unique_ptr<Family> readQwen3Vl(const ConfigFile& file) {
+    const Json nothing = Json::object();
+    const JsonObject vision = qwenVision(file.root, nothing);
+    QwenTowerConfig tower = readQwen3Tower(vision);
     tower.deepstackLayers = layerList(vision, "deepstack_visual_indexes", {8, 16, 24});
     return makeQwenVl(file, {"qwen3_vl", "qwen3_vl_text", {}}, std::move(tower));
 }

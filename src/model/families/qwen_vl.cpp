@@ -87,6 +87,7 @@ public:
                                                  imageTokenText(tokenizer));
     }
     std::unique_ptr<VisionEncoder> takeVision(WeightLoader& loader) const override {
+        loader.ignore("mtp."); // Qwen3.5: heads that guess several tokens ahead
         return std::make_unique<QwenTower>(m_tower, "model.visual.", loader);
     }
     std::span<const PrefixRule> prefixRules() const override { return m_rules; }
@@ -166,7 +167,7 @@ std::unique_ptr<Family> makeQwenVl(const ConfigFile& file, const QwenVlVersion& 
     config.decoder =
         parseDecoder(JsonObject(keys, root.origin(), root.has("text_config") ? "text_config" : ""));
     config.decoder.tiedEmbeddings = root.boolean("tie_word_embeddings", false);
-    config.imageToken = imageToken(root, QwenVlTokens{}.image);
+    config.imageToken = imageToken(root, version.tokens.image);
     config.visionLayers = tower.layers;
     config.patchSize = tower.patchSize;
     if (tower.output != config.decoder.hidden) {
@@ -176,7 +177,7 @@ std::unique_ptr<Family> makeQwenVl(const ConfigFile& file, const QwenVlVersion& 
                       "Check vision_config and text_config.");
     }
     const std::int64_t visionStart =
-        root.integer("vision_start_token_id", QwenVlTokens{}.visionStart);
+        root.integer("vision_start_token_id", version.tokens.visionStart);
     return std::make_unique<QwenVl>(std::move(config), std::move(tower),
                                     static_cast<TokenId>(visionStart), version.prefixRules);
 }

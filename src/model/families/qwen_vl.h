@@ -14,10 +14,16 @@
 
 namespace ecokv::model {
 
+/// The tokens around a picture.
+struct QwenVlTokens {
+    TokenId image = 151655, visionStart = 151652;
+};
+
 struct QwenVlVersion {
     const char* family;  ///< "qwen2_vl"
     const char* decoder; ///< model_type of the decoder
     std::span<const PrefixRule> prefixRules;
+    QwenVlTokens tokens = {}; ///< where config.json is silent
 };
 
 /// Names as transformers 5 holds them in memory, from those of releases that had no prefix for
@@ -38,14 +44,11 @@ JsonObject qwenVision(const JsonObject& root, const Json& nothing);
 /// What vision_config calls the same in all versions: depth, num_heads, sizes of a patch. `tower`
 /// holds the defaults and the width, which the versions read under different names.
 void readQwenTower(const JsonObject& vision, QwenTowerConfig& tower);
+/// The tower that Qwen3-VL and Qwen3.5 share: learned positions, two-layer merger; no deepstack.
+QwenTowerConfig readQwen3Tower(const JsonObject& vision);
 /// A list of layers, like fullatt_block_indexes.
 std::vector<std::int32_t> layerList(const JsonObject& vision, const char* key,
                                     std::vector<std::int32_t> fallback);
-
-/// The tokens around a picture.
-struct QwenVlTokens {
-    TokenId image = 151655, visionStart = 151652;
-};
 
 /// [token] time, row, column as get_rope_index of transformers gives them: text counts on, the
 /// tokens of a picture share a time and have its rows and columns, text behind goes on after the

@@ -30,6 +30,7 @@ constexpr Entry kEntries[] = {
     {"Qwen2VLForConditionalGeneration", "qwen2_vl", &readQwen2Vl},
     {"Qwen2_5_VLForConditionalGeneration", "qwen2_5_vl", &readQwen2_5Vl},
     {"Qwen3VLForConditionalGeneration", "qwen3_vl", &readQwen3Vl},
+    {"Qwen3_5ForConditionalGeneration", "qwen3_5", &readQwen35},
     {"LlamaForCausalLM", "llama", &readTextModel},
     {"MistralForCausalLM", "mistral", &readTextModel},
     {"Qwen2ForCausalLM", "qwen2", &readTextModel},
