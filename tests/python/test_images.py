@@ -237,7 +237,7 @@ def test_hard_edge_never_leaves_the_range(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("change", "said"), [
-    ({"image_processor_type": "SiglipImageProcessor"}, "SiglipImageProcessor"), ({"image_processor_type": None}, "image_processor_type is missing"),
+    ({"image_processor_type": "BlipImageProcessor"}, "BlipImageProcessor"), ({"image_processor_type": None}, "image_processor_type is missing"),
     ({"resample": 1}, "resample"), ({"size": {"longest_edge": 9}}, "longest_edge"), ({"size": 0}, "size"), ({"image_std": [1, 2]}, "image_std"),
 ])
 def test_unknown_settings_are_refused(change: dict[str, Any], said: str, tmp_path: Path) -> None:
