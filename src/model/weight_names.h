@@ -12,6 +12,16 @@ struct PrefixRule {
     const char* canonical; ///< as we ask for it
 };
 
+/// For a tower, a projector and a language model side by side, as LLaVA began it: names as
+/// transformers 5 holds them in memory, from what it and older releases write to files.
+inline constexpr PrefixRule kTowerAndDecoderRules[] = {
+    {"language_model.model.", "model.language_model."},
+    {"language_model.lm_head.", "lm_head."},
+    {"vision_tower.", "model.vision_tower."},
+    {"multi_modal_projector.", "model.multi_modal_projector."},
+    {"image_newline", "model.image_newline"}, // LLaVA-NeXT alone has it
+};
+
 /// Where the decoder stands in the weights.
 struct DecoderNames {
     std::string prefix = "model.language_model."; ///< ends in a dot

@@ -150,10 +150,6 @@ at::Tensor attendCausal(const at::Tensor& queries, const at::Tensor& keys,
         {queries.size(1), queries.size(0) * queries.size(2)});
 }
 
-at::Tensor attendAll(const at::Tensor& queries, const at::Tensor& keys, const at::Tensor& values) {
-    return attendGrouped(queries, keys, values, {});
-}
-
 at::Tensor attendByPosition(const QueryRows& rows, const at::Tensor& keys, const at::Tensor& values,
                             Positions keyPositions) {
     const std::int64_t count = rows.queries.size(1);

@@ -37,10 +37,6 @@ struct QueryRows {
 at::Tensor attendCausal(const at::Tensor& queries, const at::Tensor& keys,
                         const at::Tensor& values);
 
-/// One row that sees every key: queries [head, 1, dim], keys and values [kvHead, n, dim] to
-/// [1, head * dim].
-at::Tensor attendAll(const at::Tensor& queries, const at::Tensor& keys, const at::Tensor& values);
-
 /// Keys and values [kvHead, n, dim], n at least 1, at `keyPositions` [n], the same for every head,
 /// strictly ascending. Every row must see at least one key. To [row, head * dim].
 at::Tensor attendByPosition(const QueryRows& rows, const at::Tensor& keys, const at::Tensor& values,

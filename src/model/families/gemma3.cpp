@@ -9,6 +9,7 @@
 #include "model/image/clip_processor.h"
 #include "model/image/placement.h"
 #include "model/image/stated_tokens.h"
+#include "model/image/tower_square.h"
 #include "model/vision/gemma3_projector.h"
 #include "model/vision/siglip_tower.h"
 #include "model/vision/vision_config.h"
@@ -21,14 +22,6 @@
 namespace ecokv::model {
 
 namespace {
-
-/// Names as transformers 5 holds them in memory; what it and older releases write to files (F087).
-constexpr PrefixRule kPrefixRules[] = {
-    {"language_model.model.", "model.language_model."},
-    {"language_model.lm_head.", "lm_head."},
-    {"vision_tower.", "model.vision_tower."},
-    {"multi_modal_projector.", "model.multi_modal_projector."},
-};
 
 struct Gemma3Parts {
     VisionConfig vision;
@@ -71,14 +64,7 @@ private:
 PreparedPicture Gemma3Processor::prepare(const Picture& picture, std::size_t /*count*/) const {
     const std::int32_t side = m_parts.vision.imageSize;
     ProcessedImage image = processImage(picture, m_settings);
-    if (image.size != ImageSize{side, side}) {
-        throwBadInput(
-            fmt::format("{} prepares the picture {} as {} x {} pixels, but the tower of {} takes "
-                        "{} x {}.",
-                        m_settings.source, picture.path, image.size.width, image.size.height,
-                        m_parts.configPath, side, side),
-            "The two files belong to different models.");
-    }
+    requireSize({side, m_parts.configPath, m_settings.source, picture.path}, image.size);
     PreparedPicture result;
     const double pixels = m_parts.patchesPerToken() * m_parts.vision.patchSize; // of a token
     const Placement placement{.scaleX = static_cast<double>(side) / picture.width,
@@ -170,7 +156,7 @@ public:
     std::unique_ptr<VisionEncoder> takeVision(WeightLoader& loader) const override {
         return std::make_unique<Gemma3Vision>(m_parts, config().decoder.hidden, loader);
     }
-    std::span<const PrefixRule> prefixRules() const override { return kPrefixRules; }
+    std::span<const PrefixRule> prefixRules() const override { return kTowerAndDecoderRules; }
 
 private:
     std::string wrapper(const Tokenizer& tokenizer, const char* key, TokenId id) const {

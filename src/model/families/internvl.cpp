@@ -20,13 +20,6 @@ namespace ecokv::model {
 
 namespace {
 
-/// Names as transformers 5 holds them in memory; what it and older releases write (F087).
-constexpr PrefixRule kPrefixRules[] = {
-    {"language_model.model.", "model.language_model."},
-    {"language_model.lm_head.", "lm_head."},
-    {"vision_tower.", "model.vision_tower."},
-    {"multi_modal_projector.", "model.multi_modal_projector."},
-};
 constexpr double kProjectorNormEpsilon = 1e-5; // not a setting of the model
 
 struct InternVlParts {
@@ -184,7 +177,7 @@ public:
     std::unique_ptr<VisionEncoder> takeVision(WeightLoader& loader) const override {
         return std::make_unique<InternVlVision>(m_parts, config().decoder.hidden, loader);
     }
-    std::span<const PrefixRule> prefixRules() const override { return kPrefixRules; }
+    std::span<const PrefixRule> prefixRules() const override { return kTowerAndDecoderRules; }
 
 private:
     InternVlParts m_parts;

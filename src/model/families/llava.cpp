@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "model/families/llava_parts.h"
 #include "model/image/clip_processor.h"
+#include "model/image/tower_square.h"
 
 #include <fmt/format.h>
 
@@ -47,8 +48,7 @@ std::vector<ImageToken> LlavaProcessor::tokens(const Placement& placement) const
 PreparedPicture LlavaProcessor::prepare(const Picture& picture, std::size_t /*count*/) const {
     const std::int32_t side = m_parts.vision.imageSize;
     ProcessedImage image = processImage(picture, m_settings);
-    SquareCheck{m_parts, m_settings.source, picture.path}.require(image.size.width,
-                                                                  image.size.height);
+    requireSize({side, m_parts.configPath, m_settings.source, picture.path}, image.size);
     PreparedPicture result;
     result.resizedWidth = result.resizedHeight = side;
     result.gridColumns = result.gridRows = m_parts.vision.gridSide();
@@ -102,7 +102,7 @@ public:
     std::unique_ptr<VisionEncoder> takeVision(WeightLoader& loader) const override {
         return std::make_unique<LlavaVision>(m_parts, config().decoder.hidden, loader);
     }
-    std::span<const PrefixRule> prefixRules() const override { return llavaPrefixRules(); }
+    std::span<const PrefixRule> prefixRules() const override { return kTowerAndDecoderRules; }
 
 private:
     LlavaParts m_parts;

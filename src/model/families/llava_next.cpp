@@ -5,6 +5,7 @@
 #include "model/families/llava_parts.h"
 #include "model/image/anyres_processor.h"
 #include "model/image/tiles.h"
+#include "model/image/tower_square.h"
 
 #include <fmt/format.h>
 
@@ -102,8 +103,7 @@ PreparedPicture LlavaNextProcessor::prepare(const Picture& picture, std::size_t 
     result.input.grid = {1, tiles.height, tiles.width};
     result.input.source = {picture.width, picture.height};
     for (const ProcessedImage& square : prepared.squares) {
-        SquareCheck{m_settings.parts, source(), picture.path}.require(square.size.width,
-                                                                      square.size.height);
+        requireSize({side, m_settings.parts.configPath, source(), picture.path}, square.size);
         result.input.values.insert(result.input.values.end(), square.pixels.begin(),
                                    square.pixels.end());
     }
@@ -184,7 +184,7 @@ public:
     std::unique_ptr<VisionEncoder> takeVision(WeightLoader& loader) const override {
         return std::make_unique<LlavaNextVision>(m_parts, config().decoder.hidden, loader);
     }
-    std::span<const PrefixRule> prefixRules() const override { return llavaPrefixRules(); }
+    std::span<const PrefixRule> prefixRules() const override { return kTowerAndDecoderRules; }
 
 private:
     LlavaParts m_parts;

@@ -13,14 +13,6 @@ namespace ecokv::model {
 
 namespace {
 
-constexpr PrefixRule kPrefixRules[] = {
-    {"language_model.model.", "model.language_model."},
-    {"language_model.lm_head.", "lm_head."},
-    {"vision_tower.", "model.vision_tower."},
-    {"multi_modal_projector.", "model.multi_modal_projector."},
-    {"image_newline", "model.image_newline"},
-};
-
 std::variant<ClipVisionTower, SiglipTower> takeTower(const LlavaParts& parts,
                                                      WeightLoader& loader) {
     const std::string prefix = "model.vision_tower.vision_model.";
@@ -32,10 +24,6 @@ std::variant<ClipVisionTower, SiglipTower> takeTower(const LlavaParts& parts,
 }
 
 } // namespace
-
-std::span<const PrefixRule> llavaPrefixRules() {
-    return kPrefixRules;
-}
 
 LlavaParts parseLlavaParts(const ConfigFile& file) {
     LlavaParts parts{
@@ -76,17 +64,6 @@ void compareImageTokenCounts(const std::filesystem::path& folder, const LlavaPar
                                   path.string(), stated, parts.configPath, parts.tokens()),
                       "Correct patch_size, num_additional_image_tokens or "
                       "vision_feature_select_strategy.");
-    }
-}
-
-void SquareCheck::require(std::int32_t width, std::int32_t height) const {
-    const std::int32_t side = parts.vision.imageSize;
-    if (width != side || height != side) {
-        throwBadInput(
-            fmt::format("{} prepares the picture {} as {} x {} pixels, but the tower of {} takes "
-                        "{} x {}.",
-                        source, picture, width, height, parts.configPath, side, side),
-            "The two files belong to different models.");
     }
 }
 

@@ -1,7 +1,6 @@
 #pragma once
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What LLaVA-1.5 and LLaVA-NeXT have in common: tower and projector, their settings, the names of
-// their weights.
+// What LLaVA-1.5 and LLaVA-NeXT have in common: tower and projector, and their settings.
 
 #include "model/families/family.h"
 #include "model/vision/clip_tower.h"
@@ -33,21 +32,9 @@ LlavaParts parseLlavaParts(const ConfigFile& file);
 /// With what both families take from config.json in the same way; `family` is left to the caller.
 ModelConfig llavaModelConfig(const ConfigFile& file, const LlavaParts& parts);
 
-/// Names as transformers 5 holds them in memory; what it and older releases write (F087).
-std::span<const PrefixRule> llavaPrefixRules();
-
 /// processor_config.json may state how many tokens a square takes; a different count than the
 /// tower's would shift everything behind the picture (field case F054). Throws Error{BadInput}.
 void compareImageTokenCounts(const std::filesystem::path& folder, const LlavaParts& parts);
-
-/// Throws Error{BadInput} unless a prepared square has the size that the tower takes.
-struct SquareCheck {
-    const LlavaParts& parts;
-    const std::string& source; ///< of the processor's settings
-    const std::string& picture;
-
-    void require(std::int32_t width, std::int32_t height) const;
-};
 
 /// From a square to rows of the decoder.
 class LlavaSquares {

@@ -58,12 +58,23 @@ at::Tensor viewOf(const Pixels& image) {
                          {1, 3, image.size.height, image.size.width}, at::kByte);
 }
 
+using Resizer = at::Tensor (*)(const at::Tensor& image, at::IntArrayRef size, Resample resample);
+
 /// [1, 3, height, width] to owned pixels.
 Pixels take(const at::Tensor& image) {
     const at::Tensor dense = image.contiguous();
     const auto* first = dense.const_data_ptr<std::uint8_t>();
     return {std::vector<std::uint8_t>(first, first + dense.numel()),
             {static_cast<std::int32_t>(dense.size(3)), static_cast<std::int32_t>(dense.size(2))}};
+}
+
+Pixels resizedBy(Resizer resizer, const Pixels& image, const ImageSize& size, Resample resample) {
+    if (image.size == size) {
+        return image;
+    }
+    const c10::InferenceMode guard;
+    const std::array<std::int64_t, 2> target{size.height, size.width};
+    return take(resizer(viewOf(image), target, resample));
 }
 
 } // namespace
@@ -80,21 +91,11 @@ Pixels pixelsOf(const Picture& picture) {
 }
 
 Pixels resized(const Pixels& image, const ImageSize& size, Resample resample) {
-    if (image.size == size) {
-        return image;
-    }
-    const c10::InferenceMode guard;
-    const std::array<std::int64_t, 2> target{size.height, size.width};
-    return take(resize(viewOf(image), target, resample));
+    return resizedBy(&resize, image, size, resample);
 }
 
 Pixels resizedInFloat(const Pixels& image, const ImageSize& size, Resample resample) {
-    if (image.size == size) {
-        return image;
-    }
-    const c10::InferenceMode guard;
-    const std::array<std::int64_t, 2> target{size.height, size.width};
-    return take(resizeInFloat(viewOf(image), target, resample));
+    return resizedBy(&resizeInFloat, image, size, resample);
 }
 
 Pixels cropped(const Pixels& image, std::int32_t left, std::int32_t top, const ImageSize& size,

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "model/config_values.h"
+#include "model/vision/vision_config.h"
 
 #include <fmt/format.h>
 
@@ -27,21 +28,6 @@ std::int32_t squareSide(const JsonObject& vision, const char* key, std::int32_t 
                       "Towers for other shapes are not supported.");
     }
     return (*value)[0].get<std::int32_t>();
-}
-
-void checkShape(const JsonObject& vision, const InternVlVisionConfig& tower) {
-    if (tower.hidden % tower.heads != 0) {
-        throwBadInput(fmt::format("{} = {} is not a multiple of num_attention_heads = {}.",
-                                  vision.where("hidden_size"), tower.hidden, tower.heads));
-    }
-    if (tower.patchSize > tower.imageSize) {
-        throwBadInput(fmt::format("{} = {} is larger than image_size = {}.",
-                                  vision.where("patch_size"), tower.patchSize, tower.imageSize));
-    }
-    if (vision.integer("num_channels", 3) != 3) {
-        throwBadInput(fmt::format("{} = {}: pictures have 3 channels here.",
-                                  vision.where("num_channels"), vision.integer("num_channels", 3)));
-    }
 }
 
 } // namespace
@@ -73,7 +59,7 @@ InternVlVisionConfig parseInternVlVision(const JsonObject& config) {
         throwBadInput(fmt::format("{} = \"{}\" is unknown.", vision.where("norm_type"), norm),
                       "Known are layer_norm and rms_norm.");
     }
-    checkShape(vision, tower);
+    checkTowerShape(vision, {tower.hidden, tower.heads, tower.imageSize, tower.patchSize});
     return tower;
 }
 

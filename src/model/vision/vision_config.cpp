@@ -31,7 +31,9 @@ std::vector<std::int32_t> encoderLayers(const JsonObject& config, std::int32_t l
     return used;
 }
 
-void checkShape(const JsonObject& vision, const VisionConfig& tower) {
+} // namespace
+
+void checkTowerShape(const JsonObject& vision, const TowerShape& tower) {
     if (tower.hidden % tower.heads != 0) {
         throwBadInput(fmt::format("{} = {} is not a multiple of num_attention_heads = {}.",
                                   vision.where("hidden_size"), tower.hidden, tower.heads));
@@ -46,8 +48,6 @@ void checkShape(const JsonObject& vision, const VisionConfig& tower) {
                                   vision.where("num_channels"), channels));
     }
 }
-
-} // namespace
 
 std::int32_t encoderLayer(const JsonObject& config, const char* key, std::int64_t index,
                           std::int32_t layers) {
@@ -82,7 +82,7 @@ VisionConfig parseTower(const JsonObject& config, const VisionDefaults& defaults
     tower.patchSize = size(vision, "patch_size", defaults.patchSize);
     tower.layerNormEps = epsilon(vision, "layer_norm_eps", defaults.layerNormEps);
     tower.activation = activation(vision, "hidden_act", defaults.activation);
-    checkShape(vision, tower);
+    checkTowerShape(vision, {tower.hidden, tower.heads, tower.imageSize, tower.patchSize});
     return tower;
 }
 

@@ -52,6 +52,14 @@ inline constexpr VisionDefaults kSiglipDefaults{768, 3072, 12,   12,
 inline constexpr VisionDefaults kLlavaTowerDefaults{1024, 4096, 24,   16,
                                                     336,  14,   1e-5, "quick_gelu"};
 
+/// What the towers here have in common.
+struct TowerShape {
+    std::int32_t hidden = 0, heads = 0;
+    std::int32_t imageSize = 0, patchSize = 0; ///< pixels, square
+};
+
+/// Throws Error{BadInput} where heads or patches do not fit, or pictures have not 3 channels.
+void checkTowerShape(const JsonObject& vision, const TowerShape& tower);
 /// `vision_config` of the whole config.json, whatever its model_type.
 VisionConfig parseTower(const JsonObject& config, const VisionDefaults& defaults);
 /// Defaults: those of the tower's type for a partial dictionary, the LLaVA-1.5 tower when there is
