@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from checkpoint_names import newest_layout, oldest_layout
 from model_probe import refusal
 from PIL import Image
 from safetensors.torch import load_file, save_file
@@ -290,18 +291,6 @@ def test_older_spellings_of_the_configuration_are_read(tiny: Tiny, tmp_path: Pat
     copy = linked(folder, tmp_path / "model", "config.json")
     (copy / "config.json").write_text(json.dumps(config))
     check_parity(copy, tmp_path / "out", reference, ids=[256, *np.random.default_rng(2).integers(32, 127, 300).tolist()])
-
-
-def newest_layout(name: str) -> str:
-    name = name.replace("language_model.model.", "language_model.").replace("language_model.lm_head.", "lm_head.")
-    return name if name.startswith(("model.", "lm_head.")) else f"model.{name}"
-
-
-def oldest_layout(name: str) -> str:
-    """As exports before transformers 4.52 have it."""
-    name = newest_layout(name).removeprefix("model.")
-    return name.replace("lm_head.", "language_model.lm_head.") if name.startswith("lm_head.") else name.replace(
-        "language_model.", "language_model.model.")
 
 
 @pytest.mark.parametrize("layout", [oldest_layout, newest_layout])

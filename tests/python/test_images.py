@@ -14,19 +14,12 @@ import pytest
 from conftest import DEMO_MODEL
 from model_probe import probe, refusal
 from PIL import Image, ImageOps
+from tiny_pictures import photo
 from transformers import AutoImageProcessor, AutoProcessor
 
 pytestmark = pytest.mark.oracle
 
 Pixels = npt.NDArray[np.uint8]
-
-
-def photo(width: int, height: int, seed: int = 0) -> Image.Image:
-    """A picture with smooth parts, hard edges and noise."""
-    rng = np.random.default_rng(seed)
-    y, x = np.mgrid[0:height, 0:width]
-    base = np.stack([x * 255 / max(width - 1, 1), y * 255 / max(height - 1, 1), 255 * ((x // 7 + y // 5) % 2)], axis=-1)
-    return Image.fromarray(np.clip(base + rng.normal(0, 25, base.shape), 0, 255).astype(np.uint8))
 
 
 def saved(folder: Path, image: Image.Image, name: str, **options: Any) -> Path:

@@ -9,21 +9,20 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from checkpoint_names import newest_layout, oldest_layout, renamed
 from model_probe import refusal
 from tiny_models import (
     OurPrompt,
-    check_bf16,
-    check_parity,
     edit_json,
-    load_tiny,
     our_prompt,
     save_tiny,
     save_tokenizer,
 )
 from tiny_pictures import (
     boxes_of_picture,
+    check_answer,
+    check_bf16_answer,
+    check_order,
     reference_inputs,
     saved_photos,
     saved_rotated,
@@ -148,29 +147,18 @@ def test_template_and_processor_give_the_same_prompt(tiny: Tiny, tmp_path: Path)
 @pytest.mark.parametrize("size", [(24, 24), (150, 30), (31, 77)])
 def test_answers_equal_the_reference(tiny: Tiny, size: tuple[int, int], tmp_path: Path) -> None:
     folder, _, reference, processor = tiny
-    paths, text = saved_photos(tmp_path, size), f"<s>{MARKER}What is it?"
-    inputs = reference_inputs(processor, text, paths)
-    check_parity(folder, tmp_path, reference, inputs=inputs, text=text, images=paths)
+    check_answer(folder, tmp_path, (reference, processor), f"<s>{MARKER}What is it?", size)
 
 
 def test_two_pictures_keep_their_order(tiny: Tiny, tmp_path: Path) -> None:
-    """F072: swapped pictures are another prompt, and both equal the reference."""
+    """F072."""
     folder, _, reference, processor = tiny
-    paths = saved_photos(tmp_path, (30, 50), (90, 25))
-    text = f"<s>{MARKER} and {MARKER}differ:"
-    runs = []
-    for i, order in enumerate((paths, paths[::-1])):
-        inputs = reference_inputs(processor, text, order)
-        runs.append(check_parity(folder, tmp_path / str(i), reference, inputs=inputs, text=text, images=order))
-    assert np.abs(runs[0].logits[0] - runs[1].logits[0]).max() > 0.05
+    check_order(folder, tmp_path, (reference, processor), f"<s>{MARKER} and {MARKER}differ:")
 
 
 def test_bf16_is_near_the_reference_in_bf16(tiny: Tiny, tmp_path: Path) -> None:
     folder, _, _, processor = tiny
-    paths, text = saved_photos(tmp_path, (60, 35)), f"<s>{MARKER}What?"
-    inputs = reference_inputs(processor, text, paths)
-    reference = load_tiny(folder, InternVLForConditionalGeneration, torch.bfloat16)
-    check_bf16(folder, tmp_path, reference, inputs, text=text, images=[str(p) for p in paths], apply_template=False)
+    check_bf16_answer(folder, tmp_path, InternVLForConditionalGeneration, processor, f"<s>{MARKER}What?")
 
 
 @pytest.mark.parametrize("layout", [oldest_layout, newest_layout])
@@ -189,9 +177,7 @@ def test_other_names_and_older_settings_load_to_the_same_model(tiny: Tiny, tmp_p
     edit_json(old / "config.json", **{"text_config.rope_parameters": None, "text_config.rope_theta": rope["rope_theta"]})
     if rope["rope_type"] == "linear":
         edit_json(old / "config.json", **{"text_config.rope_scaling": {"type": "linear", "factor": rope["factor"]}})
-    paths, text = saved_photos(tmp_path, (150, 30)), f"<s>{MARKER}What is it?"
-    inputs = reference_inputs(processor, text, paths)
-    check_parity(old, tmp_path, reference, inputs=inputs, text=text, images=paths)
+    check_answer(old, tmp_path, (reference, processor), f"<s>{MARKER}What is it?", (150, 30))
 
 
 # --- where tokens come from -----------------------------------------------------------------------

@@ -14,16 +14,17 @@ from model_probe import refusal
 from safetensors.torch import load_file, save_file
 from tiny_models import (
     OurPrompt,
-    check_bf16,
     check_parity,
     edit_json,
-    load_tiny,
     our_prompt,
     save_tiny,
     save_tokenizer,
 )
 from tiny_pictures import (
     boxes_of_picture,
+    check_answer,
+    check_bf16_answer,
+    check_order,
     reference_inputs,
     saved_photos,
     saved_rotated,
@@ -130,31 +131,18 @@ def test_pixels_and_ids_equal_the_processor(tiny: Tiny, tmp_path: Path) -> None:
 @pytest.mark.parametrize("size", [(30, 30), (90, 20), (25, 71)])
 def test_answers_equal_the_reference(tiny: Tiny, size: tuple[int, int], tmp_path: Path) -> None:
     folder, _, reference, processor = tiny
-    paths = saved_photos(tmp_path, size)
-    inputs = reference_inputs(processor, "<s><image>What is it?", paths)
-    check_parity(folder, tmp_path, reference, inputs=inputs, text="<s><image>What is it?", images=paths)
+    check_answer(folder, tmp_path, (reference, processor), "<s><image>What is it?", size)
 
 
 def test_two_pictures_keep_their_order(tiny: Tiny, tmp_path: Path) -> None:
-    """F072: swapped pictures are another prompt, and both equal the reference."""
+    """F072."""
     folder, _, reference, processor = tiny
-    paths = saved_photos(tmp_path, (30, 50), (90, 25))
-    text = "<s><image> and <image>differ:"
-    runs = []
-    for i, order in enumerate((paths, paths[::-1])):
-        inputs = reference_inputs(processor, text, order)
-        runs.append(check_parity(folder, tmp_path / str(i), reference, inputs=inputs, text=text, images=order))
-    assert np.abs(runs[0].logits[0] - runs[1].logits[0]).max() > 0.05
+    check_order(folder, tmp_path, (reference, processor), "<s><image> and <image>differ:")
 
 
 def test_bf16_is_near_the_reference_in_bf16(tiny: Tiny, tmp_path: Path) -> None:
     folder, _, _, processor = tiny
-    paths = saved_photos(tmp_path, (60, 35))
-    inputs = reference_inputs(processor, "<s><image>What?", paths)
-    reference = load_tiny(folder, LlavaForConditionalGeneration, torch.bfloat16)
-    inputs["pixel_values"] = inputs["pixel_values"].to(torch.bfloat16)
-    check_bf16(folder, tmp_path, reference, inputs, text="<s><image>What?", images=[str(p) for p in paths],
-               apply_template=False)
+    check_bf16_answer(folder, tmp_path, LlavaForConditionalGeneration, processor, "<s><image>What?")
 
 
 # --- where tokens come from -----------------------------------------------------------------------

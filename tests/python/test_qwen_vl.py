@@ -17,6 +17,7 @@ from model_probe import refusal
 from PIL import Image
 from safetensors.torch import load_file, save_file
 from tiny_models import check_bf16, check_parity, edit_json, load_tiny, our_prompt
+from tiny_pictures import photo
 from tiny_qwen import (
     CLIP,
     IMAGE,
@@ -25,7 +26,6 @@ from tiny_qwen import (
     Recipe,
     chat_inputs,
     older_config,
-    photo,
     save_qwen,
 )
 from transformers import PreTrainedModel

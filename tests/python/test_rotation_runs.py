@@ -13,7 +13,8 @@ import pytest
 from conftest import run_ecokv, run_program
 from test_geometry import quantities
 from tiny_models import save_tiny
-from tiny_qwen import RECIPES, chat_inputs, photo, save_qwen
+from tiny_pictures import photo
+from tiny_qwen import RECIPES, chat_inputs, save_qwen
 from transformers import Qwen3_5ForCausalLM, Qwen3_5TextConfig
 
 pytestmark = pytest.mark.oracle

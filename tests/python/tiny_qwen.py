@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from PIL import Image
 from tiny_models import save_tiny
@@ -213,14 +212,6 @@ def save_qwen(folder: Path, recipe: Recipe) -> tuple[PreTrainedModel, Any]:
                             video_token_id=VIDEO, vision_start_token_id=VISION_START, vision_end_token_id=VISION_END,
                             tie_word_embeddings=recipe.tied)
     return save_tiny(folder, version.model, config, seed=recipe.seed), processor
-
-
-def photo(width: int, height: int, seed: int = 0) -> Image.Image:
-    """Smooth parts, hard edges and noise."""
-    rng = np.random.default_rng(seed)
-    y, x = np.mgrid[0:height, 0:width]
-    base = np.stack([x * 255 / max(width - 1, 1), y * 255 / max(height - 1, 1), 255 * ((x // 7 + y // 5 + seed) % 2)], -1)
-    return Image.fromarray(np.clip(base + rng.normal(0, 25, base.shape), 0, 255).astype(np.uint8))
 
 
 def chat_inputs(processor: Any, text: str, pictures: list[Image.Image]) -> dict[str, torch.Tensor]:
