@@ -16,6 +16,7 @@
 #include <QLabel>
 #include <QMimeData>
 #include <QPlainTextEdit>
+#include <QScrollArea>
 #include <QToolButton>
 #include <QUrl>
 
@@ -35,6 +36,18 @@ TEST_F(DesktopTest, firstStartIsReadyToRunTheDemo) {
     EXPECT_EQ(config.prompt, first.questions.front().question.toStdString());
     EXPECT_EQ(m_window->runPanel()->expectedAnswer(), first.questions.front().answer);
     EXPECT_TRUE(m_window->answersPage()->isEmpty());
+}
+
+/// At 1280 x 800 the pages leave the Run panel the width that its form needs.
+TEST_F(DesktopTest, nothingOfTheRunPanelIsCutOff) {
+    openDemo();
+    ASSERT_EQ(m_window->size(), QSize(1280, 800));
+    const auto* scroll = m_window->runPanel()->findChild<QScrollArea*>();
+    ASSERT_NE(scroll, nullptr);
+    EXPECT_TRUE(waitFor([&] {
+        return scroll->widget()->minimumSizeHint().width() <= scroll->viewport()->width();
+    })) << scroll->widget()->minimumSizeHint().width()
+        << " pixels are needed, there are " << scroll->viewport()->width();
 }
 
 TEST_F(DesktopTest, oneClickOnRunFillsEveryPage) {

@@ -85,11 +85,16 @@ QWidget* SurvivalPage::makeContent() {
     split->addWidget(m_textPanel);
     split->setStretchFactor(0, 3);
     split->setStretchFactor(1, 2);
+    // Not beside the picture's other controls: their width would take the docks theirs.
+    auto* selection = new QHBoxLayout;
+    selection->addWidget(m_selector, 1);
+    selection->addWidget(m_patchesLabel);
+    selection->addWidget(m_patches);
     auto* content = new QWidget;
     auto* layout = new QVBoxLayout(content);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(8);
-    layout->addWidget(m_selector);
+    layout->addLayout(selection);
     layout->addWidget(split, 1);
     layout->addWidget(makeTiles());
     return content;
@@ -117,8 +122,7 @@ void SurvivalPage::setUpControls() {
     for (QWidget* control :
          {static_cast<QWidget*>(modeLabel), static_cast<QWidget*>(m_mode),
           static_cast<QWidget*>(m_allLayers), static_cast<QWidget*>(m_pictureLabel),
-          static_cast<QWidget*>(m_picture), static_cast<QWidget*>(m_patchesLabel),
-          static_cast<QWidget*>(m_patches)}) {
+          static_cast<QWidget*>(m_picture)}) {
         m_imagePanel->addControl(control);
     }
     connect(m_mode, &QComboBox::currentIndexChanged, this, &SurvivalPage::applyScope);
