@@ -5,6 +5,7 @@
 #include "base/error.h"
 
 #include <algorithm>
+#include <limits>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -46,14 +47,32 @@ void checkSame(const policy::HeadTable& table, const trace::TraceReader& reader)
     }
 }
 
-/// Adds the metric of `reader`, limited as the kind of table wants it.
+/// [layer] 1 = no KV cache; empty = every layer has one. Some layer must have one.
+std::vector<std::uint8_t> linearLayersOf(const trace::TraceReader& reader) {
+    const auto model = reader.model();
+    std::vector<std::uint8_t> linear = model ? model->linearLayers : std::vector<std::uint8_t>();
+    if (!linear.empty() && std::ranges::count(linear, 0) == 0) {
+        throwBadInput(fmt::format("No layer of {} has a KV cache, so there is nothing to export.",
+                                  reader.path().string()),
+                      "Make the table of a model with attention layers.");
+    }
+    return linear;
+}
+
+/// Adds the metric of `reader`, limited as the kind of table wants it; layers without a KV cache
+/// have no number.
 void add(policy::HeadTable& table, const trace::TraceReader& reader, const std::string& metric) {
+    const std::vector<std::uint8_t> linear = linearLayersOf(reader);
     const std::vector<float> numbers = metricOf(reader, metric);
+    const auto heads = static_cast<std::size_t>(table.kvHeads);
     for (std::size_t head = 0; head < table.values.size(); ++head) {
+        if (head / heads < linear.size() && linear[head / heads] != 0) {
+            table.values[head] = std::numeric_limits<double>::quiet_NaN();
+            continue;
+        }
         const auto number = static_cast<double>(numbers[head]);
         const bool weights = table.kind == policy::HeadTableKind::Weights;
         if (weights ? !(number >= 0) : number != number) {
-            const auto heads = static_cast<std::size_t>(table.kvHeads);
             throwBadInput(fmt::format("{} of layer {} head {} in {} is {}, which is no {}.", metric,
                                       head / heads, head % heads, reader.path().string(), number,
                                       weights ? "weight" : "redundancy"),

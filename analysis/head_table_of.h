@@ -13,8 +13,8 @@
 namespace ecokv::analysis {
 
 /// The mean of /heads/<metric> over `traces`, which must be of one model. Redundancies are limited
-/// to 0..1. Throws Error{BadInput} naming the file that lacks the metric, is of another model or
-/// holds a number that the table cannot.
+/// to 0..1; layers without a KV cache are NaN (null in the file). Throws Error{BadInput} naming the
+/// file that lacks the metric, is of another model or holds a number that the table cannot.
 policy::HeadTable headTableOf(const std::vector<std::shared_ptr<const trace::TraceReader>>& traces,
                               const std::string& metric, policy::HeadTableKind kind);
 

@@ -2,10 +2,10 @@
 #include "cli/csv_file.h"
 
 #include "base/error.h"
+#include "base/whole_file.h"
 
 #include <fmt/format.h>
 
-#include <fstream>
 #include <system_error>
 
 namespace ecokv::cli {
@@ -27,13 +27,7 @@ void checkCsvPath(const std::filesystem::path& path) {
 }
 
 void writeCsv(const std::filesystem::path& path, const std::string& text) {
-    std::ofstream file(path, std::ios::binary);
-    file << text;
-    file.close();
-    if (!file) {
-        throwBadInput(fmt::format("The table could not be written to {}.", path.string()),
-                      "Check the free space and the permissions.");
-    }
+    writeWholeFile(path, text);
 }
 
 } // namespace ecokv::cli

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "analysis/head_table_of.h"
 #include "base/error.h"
+#include "base/whole_file.h"
 #include "cli/commands.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <filesystem>
 #include <fstream>
@@ -52,6 +54,19 @@ void checkTablePath(const std::filesystem::path& path) {
     }
 }
 
+/// "; layers 0, 2 have no KV cache: null in the table", or nothing.
+std::string uncachedText(const policy::HeadTable& table) {
+    std::vector<std::int32_t> layers;
+    for (std::int32_t layer = 0; layer < table.layers; ++layer) {
+        if (table.isUncached(layer)) {
+            layers.push_back(layer);
+        }
+    }
+    return layers.empty() ? std::string()
+                          : fmt::format("; no KV cache, null in the table: layer{} {}",
+                                        layers.size() > 1 ? "s" : "", fmt::join(layers, ", "));
+}
+
 void exportTable(const ExportTable& options) {
     std::vector<std::shared_ptr<const trace::TraceReader>> readers;
     for (const auto& path : options.traces) {
@@ -64,15 +79,10 @@ void exportTable(const ExportTable& options) {
     }
     checkTablePath(options.out);
     const policy::HeadTable table = analysis::headTableOf(readers, options.metric, kindOf(options));
-    std::ofstream file(options.out, std::ios::binary | std::ios::trunc);
-    file << policy::headTableJson(table);
-    file.close();
-    if (!file) {
-        throwBadInput(fmt::format("{} could not be written.", options.out.string()),
-                      "Check the folder and the space that is left.");
-    }
-    fmt::print("{}: mean {} of {} trace(s), {} layers x {} KV heads of {}\n", options.out.string(),
-               options.metric, readers.size(), table.layers, table.kvHeads, table.model);
+    writeWholeFile(options.out, policy::headTableJson(table));
+    fmt::print("{}: mean {} of {} trace(s), {} layers x {} KV heads of {}{}\n",
+               options.out.string(), options.metric, readers.size(), table.layers, table.kvHeads,
+               table.model, uncachedText(table));
 }
 
 } // namespace

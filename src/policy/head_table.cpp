@@ -53,8 +53,13 @@ std::int32_t count(const Json& json, const char* field, const std::string& file)
     return value.get<std::int32_t>();
 }
 
-/// Row `layer` of "values" appended to the table.
+/// Row `layer` of "values" appended to the table; null is a layer without a KV cache.
 void readLayer(const Json& row, HeadTable& table, const std::string& file, std::int32_t layer) {
+    if (row.is_null()) {
+        table.values.insert(table.values.end(), static_cast<std::size_t>(table.kvHeads),
+                            std::numeric_limits<double>::quiet_NaN());
+        return;
+    }
     if (!row.is_array() || row.size() != static_cast<std::size_t>(table.kvHeads)) {
         refuse(file, fmt::format("layer {} of its values does not hold {} numbers", layer,
                                  table.kvHeads));
@@ -75,6 +80,10 @@ void readLayer(const Json& row, HeadTable& table, const std::string& file, std::
 }
 
 } // namespace
+
+bool HeadTable::isUncached(std::int32_t layer) const {
+    return std::isnan(values[static_cast<std::size_t>(std::int64_t{layer} * kvHeads)]);
+}
 
 HeadTable readHeadTable(const std::string& file, HeadTableKind kind) {
     const Json json = parsed(file);
@@ -99,7 +108,11 @@ HeadTable readHeadTable(const std::string& file, HeadTableKind kind) {
     for (std::int32_t layer = 0; layer < table.layers; ++layer) {
         readLayer(values[static_cast<std::size_t>(layer)], table, file, layer);
     }
-    if (kind == HeadTableKind::Weights && *std::ranges::max_element(table.values) <= 0) {
+    if (std::ranges::all_of(table.values, [](double value) { return std::isnan(value); })) {
+        refuse(file, "every layer is null, so it holds no number");
+    }
+    if (kind == HeadTableKind::Weights &&
+        std::ranges::none_of(table.values, [](double value) { return value > 0; })) {
         refuse(file, "every weight is 0");
     }
     return table;
@@ -118,11 +131,24 @@ void checkHeadTable(const HeadTable& table, const std::string& file, const Model
                            shape.model),
                "Use a table that was made with this model.");
     }
+    for (std::int32_t layer = 0; layer < shape.layers; ++layer) {
+        if (table.isUncached(layer) && !shape.isLinear(layer)) {
+            refuse(file,
+                   fmt::format("layer {} is null, as of a layer without a KV cache, and the "
+                               "model's layer {} has one",
+                               layer, layer),
+                   "Write a number for each of its KV heads.");
+        }
+    }
 }
 
 std::string headTableJson(const HeadTable& table) {
     Json values = Json::array();
     for (std::int32_t layer = 0; layer < table.layers; ++layer) {
+        if (table.isUncached(layer)) {
+            values.push_back(nullptr);
+            continue;
+        }
         const auto begin = table.values.begin() + std::ptrdiff_t{layer} * table.kvHeads;
         values.push_back(std::vector<double>(begin, begin + table.kvHeads));
     }

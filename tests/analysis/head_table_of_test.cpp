@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <filesystem>
 
 #include <unistd.h>
@@ -18,7 +19,9 @@ namespace fs = std::filesystem;
 /// A finished trace of a model of 2 x 2 heads with one metric, gone with the object.
 class SmallTrace {
 public:
-    SmallTrace(const std::string& model, const std::vector<float>& metric) {
+    /// A layer that is linear has no KV cache and is not written.
+    SmallTrace(const std::string& model, const std::vector<float>& metric,
+               const std::vector<std::uint8_t>& linear = {}) {
         static int count = 0;
         m_path = fs::temp_directory_path() / ("ecokv-table-of-" + std::to_string(getpid()) + "-" +
                                               std::to_string(count++) + ".ecokv.h5");
@@ -28,12 +31,17 @@ public:
             .layers = 2, .heads = 2, .kvHeads = 2, .tokens = 3, .headDim = 2, .window = 1};
         options.windowPositions = {2};
         options.recordValues = false;
+        options.linearLayers = linear;
         trace::TraceWriter writer(options);
         trace::ModelRecord record;
         record.attributes["name"] = model;
+        record.linearLayers = linear;
         writer.writeModel(record);
         std::vector<float> zeros(2 * 3 * 2);
         for (std::int32_t layer = 0; layer < 2; ++layer) {
+            if (!linear.empty() && linear[static_cast<std::size_t>(layer)] != 0) {
+                continue;
+            }
             trace::LayerRecord part;
             part.layer = layer;
             part.keys = TensorView::contiguous(zeros.data(), DType::F32, {2, 3, 2});
@@ -83,6 +91,22 @@ TEST(HeadTableOf, isTheMeanOverTracesLimitedToShares) {
     EXPECT_EQ(table.values, (std::vector{0.5, 0.5, 0.25, 1.0}));
     const policy::HeadTable weights = headTableOf({two.reader()}, "redundancy", kWeights);
     EXPECT_EQ(weights.values.back(), 1.5);
+}
+
+TEST(HeadTableOf, layersWithoutACacheAreLeftOpen) {
+    const SmallTrace one("mixed", {0, 0, 0.25F, 1.0F}, {1, 0});
+    const SmallTrace two("mixed", {0, 0, 0.75F, 0.5F}, {1, 0});
+    for (const auto kind : {kRedundancy, kWeights}) {
+        const policy::HeadTable table =
+            headTableOf({one.reader(), two.reader()}, "redundancy", kind);
+        EXPECT_TRUE(table.isUncached(0));
+        EXPECT_TRUE(std::isnan(table.values[1]));
+        EXPECT_EQ(table.values[2], 0.5);
+        EXPECT_EQ(table.values[3], 0.75);
+    }
+    const SmallTrace none("none", {0, 0, 0, 0}, {1, 1});
+    const std::string nothing = sentenceOf({none.reader()}, "redundancy", kRedundancy);
+    EXPECT_NE(nothing.find("No layer of"), std::string::npos) << nothing;
 }
 
 TEST(HeadTableOf, whatDoesNotFitIsNamed) {

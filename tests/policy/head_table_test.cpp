@@ -38,6 +38,21 @@ TEST(HeadTable, whatIsWrittenIsRead) {
     EXPECT_EQ(back.values, table.values);
 }
 
+TEST(HeadTable, aLayerWithoutACacheIsNullAndTheModelMustAgree) {
+    const TableFile file(tableText("[0,0.5,1]", "null"));
+    const HeadTable table = readHeadTable(file.path(), HeadTableKind::Redundancy);
+    EXPECT_TRUE(table.isUncached(0));
+    EXPECT_FALSE(table.isUncached(1));
+    EXPECT_EQ(table.values.back(), 0.75);
+    EXPECT_NE(headTableJson(table).find("null"), std::string::npos);
+    const TableFile again(headTableJson(table));
+    EXPECT_TRUE(readHeadTable(again.path(), HeadTableKind::Redundancy).isUncached(0));
+    EXPECT_NO_THROW(checkHeadTable(table, file.path(), {2, 3, "demo", {}, {1, 0}}));
+    expectRefusal(ErrorKind::BadInput, {file.path(), "layer 0 is null"}, [&] {
+        checkHeadTable(table, file.path(), {2, 3, "demo", {}, {0, 0}});
+    });
+}
+
 TEST(HeadTable, everyDefectIsNamedWithTheFile) {
     struct Defect {
         const char* part;
@@ -55,6 +70,7 @@ TEST(HeadTable, everyDefectIsNamedWithTheFile) {
              Defect{"\"kv_heads\":3", "\"kv_heads\":99999999999999999999", "\"kv_heads\" is"},
              Defect{"[0,0.5,1]", "[0,0.5]", "layer 0 of its values does not hold 3"},
              Defect{"0.125", "null", "layer 1 head 1 is null"},
+             Defect{"[0,0.5,1],[0.25,0.125,0.75]", "null,null", "every layer is null"},
              Defect{"0.125", "-0.5", "layer 1 head 1 is -0.5"},
              Defect{"0.125", "1.5", "between 0 and 1"},
              Defect{"0.125", "NaN", "no JSON object"},

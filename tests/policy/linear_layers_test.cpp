@@ -36,13 +36,20 @@ TEST(LinearLayers, aPyramidGivesThemNothing) {
     EXPECT_EQ(policy.headBudgets, (Budgets{0, 0, 100, 0, 0, 80, 100}));
 }
 
-/// 2 x 10 - 4 = 16 to share in proportion 1:3 by the layers 2 and 5, whatever the others weigh.
+/// 2 x 10 - 4 = 16 to share in proportion 1:3 by the layers 2 and 5, whatever the others weigh,
+/// and also where the table says, as `ecokv export-table` writes it, that they have no weight.
 TEST(LinearLayers, theirWeightsDoNotCount) {
-    const test::TableFile file(R"({"format":"ecokv-head-table","kind":"weights","model":"m",
-        "layers":7,"kv_heads":1,"values":[[50],[9],[1],[50],[7],[3],[50]]})");
-    const auto policy = resolved(
-        "streaming:budget=10,sink=2,allocator=static,head_weights=" + file.path(), 100, mixed());
-    EXPECT_EQ(policy.headBudgets, (Budgets{0, 0, 6, 0, 0, 14, 100}));
+    for (const char* values :
+         {"[50],[9],[1],[50],[7],[3],[50]", "null,null,[1],null,null,[3],[50]"}) {
+        const test::TableFile file(
+            std::string(R"({"format":"ecokv-head-table","kind":"weights","model":"m",)"
+                        R"("layers":7,"kv_heads":1,"values":[)") +
+            values + "]}");
+        const auto policy =
+            resolved("streaming:budget=10,sink=2,allocator=static,head_weights=" + file.path(), 100,
+                     mixed());
+        EXPECT_EQ(policy.headBudgets, (Budgets{0, 0, 6, 0, 0, 14, 100})) << values;
+    }
 }
 
 TEST(LinearLayers, theNoteNamesThem) {
