@@ -92,7 +92,7 @@ std::string decodeEviction(const TraceDocument& document) {
 std::string cacheLengthCsv(const TraceDocument& document, const PolicyView& policy) {
     const CacheLengths lengths = cacheLengths(document, policy);
     std::string csv = fmt::format("# {}\nstep,text,mean_tokens_per_head,longest_head\n",
-                                  csvComment(document.provenance()));
+                                  csvComment(document.provenance(policy.id)));
     for (std::size_t step = 0; step < lengths.mean.size(); ++step) {
         const auto& texts = policy.decode->tokenText;
         csv += fmt::format("{},{},{},{}\n", step,

@@ -9,13 +9,17 @@
 
 #include <array>
 #include <limits>
+#include <utility>
 
 namespace ecokv::analysis {
 
 namespace {
 
-std::string firstLine(const TraceDocument& document) {
-    return fmt::format("# {}\n", csvComment(document.provenance()));
+constexpr float kNothing = std::numeric_limits<float>::quiet_NaN(); ///< an empty cell
+constexpr const char* kScoreHeadings = "token,text,kind,importance,diversity,score,kept\n";
+
+std::string firstLine(const TraceDocument& document, const std::string& policyId) {
+    return fmt::format("# {}\n", csvComment(document.provenance(policyId)));
 }
 
 const char* kindName(std::uint8_t kind) {
@@ -60,13 +64,18 @@ const char* roleCell(const TraceDocument& document, std::size_t token) {
     return "patch";
 }
 
-std::string headTable(const TraceDocument& document, const std::string& metric,
-                      const std::vector<float>& values) {
-    std::string csv = firstLine(document) + "layer,kv_head," + csvCell(metric) + "\n";
+struct HeadColumn {
+    std::string metric, policyId;
+    std::vector<float> values; ///< [layer, kvHead]
+};
+
+std::string headTable(const TraceDocument& document, const HeadColumn& column) {
+    std::string csv =
+        firstLine(document, column.policyId) + "layer,kv_head," + csvCell(column.metric) + "\n";
     const std::int64_t kvHeads = document.dimensions.kvHeads;
-    for (std::size_t i = 0; i < values.size(); ++i) {
+    for (std::size_t i = 0; i < column.values.size(); ++i) {
         const auto head = static_cast<std::int64_t>(i);
-        csv += fmt::format("{},{},{}\n", head / kvHeads, head % kvHeads, csvCell(values[i]));
+        csv += fmt::format("{},{},{}\n", head / kvHeads, head % kvHeads, csvCell(column.values[i]));
     }
     return csv;
 }
@@ -78,7 +87,7 @@ std::string headMetricCsv(const TraceDocument& document, const std::string& metr
     if (values == nullptr) {
         throwUsage(fmt::format("{} has no head metric \"{}\".", document.path.string(), metric));
     }
-    return headTable(document, metric, *values);
+    return headTable(document, {metric, document.mainPolicy(), *values});
 }
 
 std::string policyMetricCsv(const TraceDocument& document, const std::string& policyId,
@@ -88,29 +97,31 @@ std::string policyMetricCsv(const TraceDocument& document, const std::string& po
     const auto kvHeads = static_cast<std::size_t>(document.dimensions.kvHeads);
     for (std::size_t i = 0; i < values.size(); ++i) {
         if (document.isLinear(static_cast<std::int64_t>(i / kvHeads))) {
-            values[i] = std::numeric_limits<float>::quiet_NaN(); // no KV cache to keep anything of
+            values[i] = kNothing; // no KV cache to keep anything of
         }
     }
     if (values.empty()) {
         throwUsage(fmt::format("{} has no \"{}\" of a policy \"{}\".", document.path.string(),
                                metric, policyId));
     }
-    return headTable(document, metric, values);
+    return headTable(document, {metric, policyId, std::move(values)});
 }
 
 std::string survivalCsv(const TraceDocument& document, const SurvivalQuery& query) {
-    const auto share = survival(document, query).share;
-    std::string csv = firstLine(document) + "token,text,kind,image,x0,y0,x1,y1,share,role\n";
-    for (std::size_t token = 0; token < share.size(); ++token) {
-        csv +=
-            fmt::format("{},{},{},{}\n", tokenCells(document, token), patchCells(document, token),
-                        csvCell(share[token]), roleCell(document, token));
+    const SurvivalResult result = survival(document, query);
+    std::string csv =
+        firstLine(document, query.policyId) + "token,text,kind,image,x0,y0,x1,y1,share,role\n";
+    for (std::size_t token = 0; token < result.share.size(); ++token) {
+        // Where no head has a KV cache nothing was kept, and nothing evicted.
+        const float share = result.heads > 0 ? result.share[token] : kNothing;
+        csv += fmt::format("{},{},{},{}\n", tokenCells(document, token),
+                           patchCells(document, token), csvCell(share), roleCell(document, token));
     }
     return csv;
 }
 
 std::string scatterCsv(const TraceDocument& document, const HeadScatter& scatter) {
-    std::string csv = firstLine(document) + "token,text,kind,importance,diversity,score,kept\n";
+    std::string csv = firstLine(document, scatter.policyId) + kScoreHeadings;
     for (const ScatterPoint& point : scatter.points) {
         csv += fmt::format("{},{},{},{},{}\n",
                            tokenCells(document, static_cast<std::size_t>(point.token)),
@@ -121,11 +132,13 @@ std::string scatterCsv(const TraceDocument& document, const HeadScatter& scatter
 }
 
 std::string tokenSeriesCsv(const TraceDocument& document, const TokenSeries& series) {
-    std::string csv = firstLine(document) + "token,text,kind,importance,diversity,score,kept\n";
+    std::string csv = firstLine(document, series.policyId) + kScoreHeadings;
+    const bool cached = !document.isLinear(series.layer);
     for (std::size_t token = 0; token < series.kept.size(); ++token) {
         csv += fmt::format("{},{},{},{},{}\n", tokenCells(document, token),
                            csvCell(series.importance[token]), csvCell(series.diversity[token]),
-                           csvCell(series.score[token]), static_cast<int>(series.kept[token]));
+                           csvCell(series.score[token]),
+                           csvCell(cached ? static_cast<float>(series.kept[token]) : kNothing));
     }
     return csv;
 }

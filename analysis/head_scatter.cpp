@@ -43,6 +43,7 @@ double correlate(const std::vector<ScatterPoint>& points) {
 HeadScatter headScatter(const TraceDocument& document, const std::string& policyId,
                         std::int64_t layer, std::int64_t kvHead, DiversityKind kind) {
     HeadScatter scatter;
+    scatter.policyId = policyId;
     scatter.layer = layer;
     scatter.kvHead = kvHead;
     const auto kept = survival(document, {policyId, SurvivalMode::Head, layer, kvHead}).share;

@@ -21,6 +21,7 @@ struct ScatterPoint {
 };
 
 struct HeadScatter {
+    std::string policyId; ///< whose survivors are marked; scores are those of mainPolicy()
     std::int64_t layer = 0, kvHead = 0;
     std::vector<ScatterPoint> points; ///< candidates only, by token
     double spearman = 0; ///< rank correlation of importance and diversity, NaN if undefined

@@ -117,19 +117,34 @@ void checkImageIndices(TraceDocument& document) {
     }
 }
 
+/// "model, prompt of 269 tokens".
+std::string origin(const TraceDocument& document) {
+    const std::string name =
+        document.model ? textOf(document.model->attributes, "name") : std::string();
+    return fmt::format("{}, prompt of {} tokens",
+                       name.empty() ? document.path.filename().string() : name,
+                       document.dimensions.tokens);
+}
+
 } // namespace
 
 std::string TraceDocument::provenance() const {
-    const std::string name = model ? textOf(model->attributes, "name") : std::string();
-    std::string text =
-        fmt::format("{}, prompt of {} tokens", name.empty() ? path.filename().string() : name,
-                    dimensions.tokens);
-    if (!policies.empty()) {
-        const auto budget = textOf(policies.front().record.attributes, "budget");
-        text += ", " + policies.front().name + (budget.empty() ? "" : " budget " + budget);
+    std::string text = origin(*this);
+    if (const PolicyView* main = policy(mainPolicy())) {
+        const auto budget = textOf(main->record.attributes, "budget");
+        text += ", " + main->name + (budget.empty() ? "" : " budget " + budget);
     }
     if (policies.size() > 1) {
         text += fmt::format(" and {} more", policies.size() - 1);
+    }
+    return text;
+}
+
+std::string TraceDocument::provenance(const std::string& policyId) const {
+    std::string text = origin(*this);
+    if (const PolicyView* drawn = policy(policyId)) {
+        text += ", " + drawn->title;
+        text += policies.size() > 1 ? fmt::format(" (1 of {} policies)", policies.size()) : "";
     }
     return text;
 }
@@ -151,6 +166,11 @@ const PolicyView* TraceDocument::policy(const std::string& id) const {
 bool TraceDocument::isLinear(std::int64_t layer) const {
     const auto at = static_cast<std::size_t>(layer);
     return model && at < model->linearLayers.size() && model->linearLayers[at] != 0;
+}
+
+std::int64_t TraceDocument::slidingWindow(std::int64_t layer) const {
+    const auto at = static_cast<std::size_t>(layer);
+    return model && at < model->slidingWindows.size() ? model->slidingWindows[at] : 0;
 }
 
 const std::vector<float>* TraceDocument::headMetric(const std::string& name) const {

@@ -40,11 +40,16 @@ struct TraceDocument {
     /// Kept open for scores and keys on demand; thread-safe.
     std::shared_ptr<trace::TraceReader> reader;
 
-    /// "model, prompt of 269 tokens, ecokv budget 48": the provenance line under figures.
+    /// "model, prompt of 269 tokens, ecokv budget 48 and 4 more": the trace in a line.
     std::string provenance() const;
+    /// The line under figures, which names the policy whose values are drawn: "model, prompt of 269
+    /// tokens, snapkv, budget 48, window 32 (1 of 5 policies)".
+    std::string provenance(const std::string& policyId) const;
     const std::vector<float>* headMetric(const std::string& name) const; ///< null if absent
     const PolicyView* policy(const std::string& id) const;               ///< null if absent
     bool isLinear(std::int64_t layer) const; ///< the layer has no KV cache
+    /// Tokens that a sliding layer sees, 0 = a full layer. Sliding layers are not evicted.
+    std::int64_t slidingWindow(std::int64_t layer) const;
     /// Whose scores /scores holds in a comparison, else the first; "" without policies.
     std::string mainPolicy() const;
 };

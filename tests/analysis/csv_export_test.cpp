@@ -89,7 +89,8 @@ protected:
 TEST_F(CsvOfSample, headMetricListsEveryHeadAfterProvenanceAndHeader) {
     const auto lines = linesOf(headMetricCsv(*m_document, "redundancy"));
     ASSERT_EQ(lines.size(), 2U + 8U);
-    EXPECT_EQ(lines[0], "# sample, prompt of 30 tokens, ecokv budget 13 and 1 more");
+    EXPECT_EQ(lines[0],
+              "# sample, prompt of 30 tokens, ecokv, budget 13, window 6 (1 of 2 policies)");
     EXPECT_EQ(lines[1], "layer,kv_head,redundancy");
     EXPECT_EQ(lines[2], "0,0,0.1");
     EXPECT_EQ(lines[9].substr(0, 4), "3,1,");
@@ -114,6 +115,24 @@ TEST_F(CsvOfSample, layersWithoutACacheHaveEmptyCells) {
     const auto lines = linesOf(policyMetricCsv(document, "1", "kept_budget"));
     EXPECT_EQ(lines[2 + 5], "2,1,");
     EXPECT_EQ(lines[9], "3,1,9");
+    // "0" in the place of nothing would say that every token was evicted.
+    const auto survivors = linesOf(survivalCsv(document, {"1", SurvivalMode::Head, 2, 0}));
+    EXPECT_EQ(survivors[2], "0,<s>,special,,,,,,,");
+    const auto series = linesOf(tokenSeriesCsv(document, tokenSeries(document, "1", 2, 0)));
+    EXPECT_EQ(series[2].back(), ',');
+}
+
+TEST_F(CsvOfSample, theFirstLineNamesThePolicyWhoseValuesFollow) {
+    const std::string streaming =
+        "# sample, prompt of 30 tokens, streaming, budget 9, window 6 (1 of 2 policies)";
+    const auto scatter = headScatter(*m_document, "1", 0, 0, DiversityKind::Composite);
+    for (const std::string& csv :
+         {policyMetricCsv(*m_document, "1", "kept_budget"),
+          survivalCsv(*m_document, {"1", SurvivalMode::Head, 0, 0}),
+          scatterCsv(*m_document, scatter),
+          tokenSeriesCsv(*m_document, tokenSeries(*m_document, "1", 0, 0))}) {
+        EXPECT_EQ(linesOf(csv)[0], streaming);
+    }
 }
 
 TEST_F(CsvOfSample, survivalNamesTokensPatchesAndShares) {

@@ -28,6 +28,12 @@ TEST(TraceDocument, holdsEverythingThePagesShow) {
     EXPECT_EQ(document->images.size(), 1U);
     EXPECT_EQ(document->prompt->tokenIds.at(29), 129);
     EXPECT_EQ(document->provenance(), "sample, prompt of 30 tokens, ecokv budget 13 and 1 more");
+    EXPECT_EQ(document->provenance("1"),
+              "sample, prompt of 30 tokens, streaming, budget 9, window 6 (1 of 2 policies)");
+    EXPECT_EQ(document->provenance("9"), "sample, prompt of 30 tokens");
+    TraceDocument compared = *document; // a comparison says whose scores it holds
+    compared.run.emplace().attributes["scores_policy"] = std::string("1");
+    EXPECT_EQ(compared.provenance(), "sample, prompt of 30 tokens, streaming budget 9 and 1 more");
     EXPECT_EQ(std::get<std::string>(document->root.at("schema")), "ecokv-trace");
 }
 

@@ -72,6 +72,22 @@ TEST(Inspector, protectedTokensAreKeptWithoutARank) {
     EXPECT_EQ(valueOf(rows, u"Rank in head"_qs), u"–"_qs);
 }
 
+TEST(Inspector, tokensOfLayersThatAreNotEvictedAreNeitherProtectedNorEvicted) {
+    InspectorInput input = sampleInput();
+    auto document = std::make_shared<analysis::TraceDocument>(*input.document);
+    document->model->linearLayers = {0, 0, 1, 0};
+    document->model->slidingWindows = {0, 8, 0, 0};
+    input.document = document;
+    for (const qint64 token : {6, 29}) { // a candidate and a protected one
+        input.token = token;
+        input.selection.layer = 2;
+        EXPECT_EQ(valueOf(inspectorRows(input), u"In this head"_qs), u"no KV cache"_qs);
+        input.selection.layer = 1;
+        EXPECT_EQ(valueOf(inspectorRows(input), u"In this head"_qs),
+                  u"kept (sliding, not evicted)"_qs);
+    }
+}
+
 TEST(Inspector, rowsStayInPlaceWhateverIsKnown) {
     const auto full = inspectorRows(sampleInput());
     const auto empty = inspectorRows({});

@@ -15,6 +15,7 @@
 #include <QElapsedTimer>
 #include <QSignalSpy>
 
+#include <cmath>
 #include <limits>
 
 namespace ecokv::ui {
@@ -62,6 +63,23 @@ TEST(TokenTableModel, fillsColumnsAsDataArrive) {
     model.setSurvival(survival);
     EXPECT_EQ(model.index(8, TokenTableModel::Survives).data().toString(), u"in 75 % of heads"_qs);
     EXPECT_EQ(model.index(9, TokenTableModel::Survives).data().toString(), u"evicted"_qs);
+}
+
+TEST(TokenTableModel, layersWithoutACacheSurviveNothingAndEvictNothing) {
+    auto document = std::make_shared<analysis::TraceDocument>(*test::sampleDocument());
+    document->model->linearLayers = {0, 0, 1, 0};
+    TokenTableModel model;
+    model.setDocument(document);
+    auto scatter = std::make_shared<analysis::HeadScatter>();
+    scatter->layer = 2;
+    model.setScatter(scatter);
+    const QModelIndex cell = model.index(7, TokenTableModel::Survives);
+    EXPECT_EQ(cell.data().toString(), u"no KV cache"_qs);
+    model.setScatter(nullptr);
+    model.setSurvival(std::make_shared<const analysis::SurvivalResult>(
+        analysis::survival(*document, {"0", analysis::SurvivalMode::Head, 2, 0})));
+    EXPECT_EQ(cell.data().toString(), u"no KV cache"_qs);
+    EXPECT_TRUE(std::isnan(cell.data(Qt::UserRole).toDouble()));
 }
 
 TEST(TokenTableModel, opensAMillionTokensAtOnceF153) {

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "support/sample_trace.h"
 #include "ui/plots/figure_builders.h"
+#include "ui/plots/figure_export.h"
 
 #include <gtest/gtest.h>
 
@@ -75,7 +76,34 @@ TEST_F(BuildersOfSample, headMapHoldsTheMetricRowByRow) {
         }
     }
     EXPECT_EQ(figure->provenance(),
-              QStringLiteral("sample, prompt of 30 tokens, ecokv budget 13 and 1 more"));
+              QStringLiteral(
+                  "sample, prompt of 30 tokens, ecokv, budget 13, window 6 (1 of 2 policies)"));
+}
+
+TEST_F(BuildersOfSample, everyFigureNamesThePolicyItIsOf) {
+    const QString streaming = QStringLiteral("streaming, budget 9, window 6");
+    const auto scatter =
+        analysis::headScatter(*m_document, "1", 0, 0, analysis::DiversityKind::Composite);
+    const std::vector<FigurePtr> figures = {
+        headMapFigure(m_document, {"kept_budget", "1", {}, {}}),
+        scatterFigure(m_document, scatter, false),
+        survivalFigure(input({"1", SurvivalMode::Head, 0, 0}), 0),
+        tokenTextFigure(input({"1", SurvivalMode::Head, 0, 0})),
+    };
+    for (const FigurePtr& figure : figures) {
+        EXPECT_TRUE(figure->title().contains(streaming)) << figure->title().toStdString();
+        EXPECT_EQ(figure->provenance(), QStringLiteral("sample, prompt of 30 tokens, ") +
+                                            streaming + QStringLiteral(" (1 of 2 policies)"));
+    }
+    // The trace holds the scores of the other one.
+    EXPECT_TRUE(scatterFigure(m_document, scatter, false)
+                    ->data()
+                    .subtitle.endsWith(QStringLiteral(" · scores of ecokv, budget 13, window 6")));
+    const auto own =
+        analysis::headScatter(*m_document, "0", 0, 0, analysis::DiversityKind::Composite);
+    EXPECT_FALSE(scatterFigure(m_document, own, false)
+                     ->data()
+                     .subtitle.contains(QStringLiteral("scores of")));
 }
 
 TEST_F(BuildersOfSample, csvTwinsEqualTheFigures) {
@@ -248,6 +276,53 @@ TEST_F(BuildersOfSample, layersWithoutACacheAreNamedAsSuch) {
     EXPECT_TRUE(survival->data().patches.empty()) << "nothing was evicted";
     EXPECT_EQ(survival->data().subtitle,
               QStringLiteral("layer 1, head 0 · no KV cache (linear attention)"));
+}
+
+TEST_F(BuildersOfSample, layersWithoutACacheShowASentenceAndNoData) {
+    auto document = std::make_shared<analysis::TraceDocument>(*m_document);
+    document->model->linearLayers = {0, 1, 0, 0};
+    m_document = document;
+    const QString sentence =
+        QStringLiteral("Layer 1 has no KV cache (linear attention): it keeps and evicts no token.");
+    const auto scatter = scatterFigure(
+        m_document,
+        analysis::headScatter(*m_document, "0", 1, 0, analysis::DiversityKind::Composite), true);
+    EXPECT_EQ(scatter->data().instead, sentence);
+    EXPECT_TRUE(scatter->data().marks.empty());
+    EXPECT_TRUE(scatter->data().subtitle.isEmpty()); // no statistics of nothing
+    const auto tokens = tokenTextFigure(input({"0", SurvivalMode::Head, 1, 0}));
+    EXPECT_EQ(tokens->data().instead, sentence);
+    EXPECT_TRUE(tokens->data().tokens.empty());
+    const auto count = survivalFigure(input({"0", SurvivalMode::Count, 1, 0}), 0);
+    EXPECT_EQ(count->data().instead, sentence);
+    EXPECT_FALSE(count->data().isCount); // no colour bar
+    for (const FigurePtr& figure : {FigurePtr(scatter), FigurePtr(tokens), FigurePtr(count)}) {
+        EXPECT_TRUE(renderSvg(*figure, {}).contains(sentence.toUtf8()))
+            << figure->title().toStdString();
+    }
+    const auto full = tokenTextFigure(input({"0", SurvivalMode::Head, 2, 0}));
+    EXPECT_TRUE(full->data().instead.isEmpty());
+}
+
+TEST_F(BuildersOfSample, slidingLayersAreSaidNotToBeEvicted) { // field case F034
+    auto document = std::make_shared<analysis::TraceDocument>(*m_document);
+    document->model->slidingWindows = {0, 8, 0, 0};
+    m_document = document;
+    const QString note = QStringLiteral(" · sliding window of 8 tokens, not evicted");
+    const auto subtitleOf = [&](std::int64_t layer) {
+        return scatterFigure(m_document,
+                             analysis::headScatter(*m_document, "0", layer, 0,
+                                                   analysis::DiversityKind::Composite),
+                             true)
+            ->data()
+            .subtitle;
+    };
+    EXPECT_TRUE(subtitleOf(1).endsWith(note)) << subtitleOf(1).toStdString();
+    EXPECT_FALSE(subtitleOf(2).contains(QStringLiteral("sliding")));
+    EXPECT_EQ(tokenTextFigure(input({"0", SurvivalMode::Head, 1, 1}))->data().subtitle,
+              QStringLiteral("layer 1, head 1") + note);
+    EXPECT_EQ(survivalFigure(input({"0", SurvivalMode::Union, 1, 0}), 0)->data().subtitle,
+              QStringLiteral("layer 1, kept by any head") + note);
 }
 
 TEST_F(BuildersOfSample, textGathersTheTokensOfAPicture) {

@@ -126,6 +126,54 @@ TEST_F(RecipeOfSample, shippedDemoRecipeWorks) {
     EXPECT_FALSE(imageOf("importance-diversity.png").isNull());
 }
 
+/// The demo recipe once stopped at the first picture of a trace without any.
+TEST_F(RecipeOfSample, figuresOfPicturesAreLeftOutWhereThereIsNone) {
+    const ecokv::test::SampleOptions options;
+    m_trace = m_folder / "text.ecokv.h5";
+    trace::TraceWriter writer(ecokv::test::sampleWriterOptions(m_trace, options));
+    for (std::int64_t layer = 0; layer < 4; ++layer) {
+        ecokv::test::writeSampleLayer(writer, options, layer);
+    }
+    trace::PolicyRecord policy;
+    policy.id = "0";
+    policy.attributes = {{"policy", std::string("ecokv")}, {"budget", std::int64_t{13}}};
+    policy.kept.assign(std::size_t{4 * 2 * 30}, 1);
+    policy.budgetPerHead.assign(8, 30);
+    writer.writePolicy(policy);
+    writer.close();
+    const auto demo =
+        std::filesystem::path(ECOKV_SOURCE_DIR) / "resources" / "recipes" / "demo.json";
+    std::vector<std::string> said;
+    std::vector<std::int64_t> done;
+    const auto written =
+        renderRecipe({demo, m_trace, m_folder / "out",
+                      [&](const Progress& progress) { done.push_back(progress.done); },
+                      [&](const std::string& sentence) { said.push_back(sentence); }});
+    EXPECT_EQ(written.size(), 6U); // of 8
+    ASSERT_EQ(said.size(), 2U);
+    EXPECT_EQ(
+        said[0],
+        "survival.png is left out: it shows a picture, and the prompt of the trace has none.");
+    EXPECT_EQ(done.back(), 8);
+    EXPECT_FALSE(std::filesystem::exists(m_folder / "out" / "survival.png"));
+    const std::string nothing =
+        complaint(R"({"figures": [{"kind": "survival", "file": "a.png"}]})");
+    EXPECT_NE(nothing.find("No figure"), std::string::npos) << nothing;
+    EXPECT_NE(nothing.find("tokens"), std::string::npos) << nothing;
+}
+
+TEST_F(RecipeOfSample, aPolicyIsNamedByIdNameOrTitle) {
+    for (const char* policy : {"1", "streaming", "streaming, budget 9, window 6"}) {
+        const auto written =
+            render(R"({"figures": [{"kind": "head-map", "metric": "kept_budget", "policy": ")" +
+                   std::string(policy) + R"(", "file": "a.csv"}]})");
+        std::ifstream csv(written.at(0));
+        std::string first;
+        std::getline(csv, first);
+        EXPECT_NE(first.find("streaming, budget 9"), std::string::npos) << first;
+    }
+}
+
 TEST_F(RecipeOfSample, complaintsNameTheFieldAndWhatItTakes) {
     const struct {
         std::string fields, field, help;

@@ -52,6 +52,9 @@ int render(const CommandLine& commandLine) {
     request.recipe = toPath(commandLine.recipe);
     request.trace = toPath(commandLine.trace);
     request.out = toPath(commandLine.outFolder);
+    request.leftOut = [](const std::string& sentence) {
+        std::fprintf(stderr, "%s\n", sentence.c_str());
+    };
     for (const std::filesystem::path& file : renderRecipe(request)) {
         std::printf("%s\n", fromPath(file).toUtf8().constData());
     }

@@ -33,11 +33,15 @@ QString metricValue(const InspectorInput& input, const std::string& name) {
     return formatNumber(static_cast<double>((*values)[at]));
 }
 
+bool isUncached(const InspectorInput& input) {
+    return input.document && input.document->isLinear(input.selection.layer);
+}
+
 QString keptTokens(const InspectorInput& input) {
     if (input.policy == nullptr || !input.document) {
         return dash();
     }
-    if (input.document->isLinear(input.selection.layer)) {
+    if (isUncached(input)) {
         return translated("no KV cache");
     }
     const auto at = static_cast<std::size_t>(
@@ -110,6 +114,12 @@ QString fate(const InspectorInput& input, const analysis::ScatterPoint* scores) 
     if (input.token < 0 || !input.scatter) {
         return dash();
     }
+    if (isUncached(input)) {
+        return translated("no KV cache");
+    }
+    if (input.document && input.document->slidingWindow(input.selection.layer) > 0) {
+        return translated("kept (sliding, not evicted)");
+    }
     if (scores == nullptr) {
         return translated("kept (protected)");
     }
@@ -131,7 +141,9 @@ QString rank(const InspectorInput& input, const analysis::ScatterPoint* scores) 
 
 QString shareOfHeads(const InspectorInput& input) {
     const float* share = input.survival ? entryOf(input.survival->share, input.token) : nullptr;
-    return share == nullptr ? dash() : formatShare(static_cast<double>(*share));
+    return share == nullptr || input.survival->heads == 0
+               ? dash()
+               : formatShare(static_cast<double>(*share));
 }
 
 void addToken(std::vector<InspectorRow>& rows, const InspectorInput& input) {

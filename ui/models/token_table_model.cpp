@@ -56,6 +56,9 @@ QVariant TokenTableModel::number(int row, int column) const {
     if (column == Token) {
         return row;
     }
+    if (column == Survives && isUncached()) {
+        return std::numeric_limits<double>::quiet_NaN();
+    }
     if (column == Survives && m_survival && token < m_survival->share.size()) {
         return static_cast<double>(m_survival->share[token]);
     }
@@ -77,8 +80,16 @@ QVariant TokenTableModel::number(int row, int column) const {
     }
 }
 
+bool TokenTableModel::isUncached() const {
+    return (m_survival && m_survival->heads == 0) ||
+           (m_scatter && m_document && m_document->isLinear(m_scatter->layer));
+}
+
 QString TokenTableModel::survivalText(int row) const {
     const auto token = static_cast<std::size_t>(row);
+    if (isUncached()) {
+        return tr("no KV cache");
+    }
     if (m_survival && token < m_survival->share.size()) {
         const float share = m_survival->share[token];
         if (m_survival->heads > 1 && share > 0.0F && share < 1.0F) {

@@ -38,6 +38,7 @@ private:
     const analysis::ScatterPoint* point(int row) const;
     QVariant number(int row, int column) const;
     QVariant text(int row, int column) const;
+    bool isUncached() const; ///< what is shown is a layer without a KV cache
     QString survivalText(int row) const;
     void columnsChanged(int first, int last);
 

@@ -8,6 +8,7 @@
 #include "ui/pages/plot_panel.h"
 #include "ui/pages/stat_tile.h"
 #include "ui/pages/token_table.h"
+#include "ui/plots/figure_builders.h"
 #include "ui/plots/scatter_plot.h"
 #include "ui/plots/score_strip_plot.h"
 
@@ -49,7 +50,6 @@ QWidget* HeadPage::makeContent() {
     m_plot->setAccessibleName(tr("Importance against diversity"));
     m_plot->setEmptyText(tr("This trace holds no policy, so no scores to draw."));
     m_strip->setAccessibleName(tr("Scores along the prompt"));
-    m_strip->setEmptyText(tr("This trace holds no policy, so no scores to draw."));
     auto* views = new QStackedWidget;
     views->addWidget(m_panel);
     views->addWidget(m_stripPanel);
@@ -139,7 +139,10 @@ void HeadPage::showHead() {
     const HeadView& view = m_loader->view();
     m_plot->setFigure(view.figure);
     m_plot->setSelectedToken(m_state->selectedToken());
-    m_strip->setData(view.strip);
+    const bool cached = !view.strip || !view.strip->document->isLinear(view.selection.layer);
+    m_strip->setEmptyText(cached ? tr("This trace holds no policy, so no scores to draw.")
+                                 : uncachedSentence(view.selection.layer));
+    m_strip->setData(cached ? view.strip : nullptr);
     m_strip->setSelectedToken(m_state->selectedToken());
     m_model->setScatter(view.scatter);
     if (!view.scatter) {

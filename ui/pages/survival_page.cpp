@@ -218,6 +218,10 @@ void SurvivalPage::showCounts() {
     const analysis::SurvivalResult& result = *view.result;
     const auto show = [&](StatTile* tile, std::int64_t kept, std::int64_t all,
                           const QString& word) {
+        if (result.heads == 0) { // "0 of 83" would say that all were evicted
+            tile->setValue(QStringLiteral("–"), word);
+            return;
+        }
         tile->setValue(tr("%1 of %2").arg(kept).arg(all),
                        tr("%1 (%2)").arg(word, formatShare(ratio(kept, all))));
     };

@@ -60,7 +60,8 @@ std::shared_ptr<const CacheLengthFigure> cacheLengthFigure(const DocumentPtr& do
         return QString::fromStdString(
             analysis::cacheLengthCsv(*document, policyOf(*document, policyId)));
     };
-    return std::make_shared<CacheLengthFigure>(std::move(data), sourceOf(document, std::move(csv)));
+    return std::make_shared<CacheLengthFigure>(std::move(data),
+                                               sourceOf(document, policyId, std::move(csv)));
 }
 
 } // namespace ecokv::ui

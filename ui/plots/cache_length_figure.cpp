@@ -169,10 +169,12 @@ void CacheLengthFigure::paintAxes(QPainter& painter, const Theme& theme, const Q
              QRectF(plot.left(), plot.bottom() + 4 + tickHeight, plot.width(), labelHeight),
              tr("step of the answer (tokens generated before it)"),
              {TextRole::Label, theme.text, Qt::AlignCenter});
+    const QString label = tr("tokens per KV head");
+    const bool fits = textWidth(theme, TextRole::Label, label) <= plot.height();
     drawVerticalText(painter, theme,
                      QRectF(plot.left() - 2 * kTickGap - tickWidth - labelHeight, plot.top(),
                             labelHeight, plot.height()),
-                     tr("tokens per KV head"), {TextRole::Label, theme.text});
+                     fits ? label : tr("tokens"), {TextRole::Label, theme.text});
 }
 
 } // namespace ecokv::ui

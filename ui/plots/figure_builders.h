@@ -55,6 +55,9 @@ std::shared_ptr<const SurvivalFigure> survivalFigure(const SurvivalInput& input,
                                                      std::size_t imageIndex);
 std::shared_ptr<const TokenTextFigure> tokenTextFigure(const SurvivalInput& input);
 
+/// Instead of data, where a layer has no KV cache: "Layer 3 has no KV cache (linear attention): it
+/// keeps and evicts no token."
+QString uncachedSentence(std::int64_t layer);
 /// "layer 3, head 1", "layer 3, kept by any head", "all layers, share of heads".
 QString describeScope(const analysis::SurvivalQuery& query);
 /// A token as lists and tooltips show it: its text with visible blanks, "image 1, patch 17", or

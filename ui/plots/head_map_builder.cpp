@@ -198,7 +198,9 @@ std::shared_ptr<const HeadMapFigure> headMapFigure(const DocumentPtr& document,
                 ? analysis::headMetricCsv(*document, metric.name)
                 : analysis::policyMetricCsv(*document, metric.policyId, metric.name));
     };
-    return std::make_shared<HeadMapFigure>(std::move(data), sourceOf(document, std::move(csv)));
+    const std::string drawn = metric.policyId.empty() ? document->mainPolicy() : metric.policyId;
+    return std::make_shared<HeadMapFigure>(std::move(data),
+                                           sourceOf(document, drawn, std::move(csv)));
 }
 
 } // namespace ecokv::ui

@@ -11,12 +11,12 @@
 namespace ecokv::ui {
 namespace {
 
-/// The policy of this name or id; the first that evicts anything if none is asked for.
+/// The policy of this id, name or title; the first that evicts anything if none is asked for.
 std::string policyId(const analysis::TraceDocument& document, const RecipeEntry& entry) {
     const std::string wanted = entry.text("policy", "");
     for (const analysis::PolicyView& view : document.policies) {
         const bool isDefault = wanted.empty() && view.name != "full";
-        if (isDefault || view.id == wanted || view.name == wanted) {
+        if (isDefault || view.id == wanted || view.name == wanted || view.title == wanted) {
             return view.id;
         }
     }
@@ -25,7 +25,7 @@ std::string policyId(const analysis::TraceDocument& document, const RecipeEntry&
     }
     std::string known;
     for (const analysis::PolicyView& view : document.policies) {
-        known += (known.empty() ? "" : ", ") + view.name;
+        known += (known.empty() ? "" : "; ") + view.id + ": " + view.title;
     }
     entry.fail("policy", "names \"" + wanted + "\", which the trace does not hold",
                "It holds: " + (known.empty() ? "none" : known) + ".");
@@ -78,10 +78,6 @@ SurvivalInput survivalInput(const DocumentPtr& document, const RecipeEntry& entr
 
 FigurePtr makeSurvival(const DocumentPtr& document, const RecipeEntry& entry) {
     const auto images = static_cast<std::int64_t>(document->images.size());
-    if (images == 0) {
-        entry.fail("kind", "asks for a survival picture, but the prompt of the trace has none",
-                   "Use \"tokens\" for its text.");
-    }
     const auto image = entry.integer("image", 0, {0, images - 1});
     const std::string patches = entry.choice("patches", {"tiles", "thumbnail", "both"});
     SurvivalInput input = survivalInput(document, entry);
@@ -113,9 +109,20 @@ FigurePtr makeCacheLength(const DocumentPtr& document, const RecipeEntry& entry)
     return cacheLengthFigure(document, id);
 }
 
+std::string kindOf(const RecipeEntry& entry) {
+    return entry.required("kind", {"head-map", "survival", "scatter", "tokens", "cache-length"});
+}
+
+/// Why the trace has nothing for the figure, "" if it has. What is wrong with the recipe is no such
+/// reason.
+std::string reasonToLeaveOut(const analysis::TraceDocument& document, const RecipeEntry& entry) {
+    return kindOf(entry) == "survival" && document.images.empty()
+               ? "it shows a picture, and the prompt of the trace has none"
+               : "";
+}
+
 FigurePtr makeFigure(const DocumentPtr& document, const RecipeEntry& entry) {
-    const std::string kind =
-        entry.required("kind", {"head-map", "survival", "scatter", "tokens", "cache-length"});
+    const std::string kind = kindOf(entry);
     if (kind == "head-map") {
         return makeHeadMap(document, entry);
     }
@@ -139,6 +146,33 @@ ExportOptions optionsOf(const RecipeEntry& entry) {
     return options;
 }
 
+std::vector<std::filesystem::path> drawFigures(const RenderRequest& request, const Recipe& recipe,
+                                               const DocumentPtr& document) {
+    std::vector<std::filesystem::path> written;
+    std::int64_t done = 0;
+    std::string reason;
+    for (const RecipeEntry& entry : recipe.figures) {
+        const auto path = request.out / entry.fileName();
+        reason = reasonToLeaveOut(*document, entry);
+        if (reason.empty()) {
+            exportFigure(*makeFigure(document, entry), path, optionsOf(entry));
+            written.push_back(path);
+        } else if (request.leftOut) {
+            request.leftOut(path.filename().string() + " is left out: " + reason + ".");
+        }
+        if (request.progress) {
+            request.progress(
+                {"Drawing", ++done, static_cast<std::int64_t>(recipe.figures.size()), "figures"});
+        }
+    }
+    if (written.empty()) {
+        throwBadInput("No figure of the recipe " + request.recipe.string() +
+                          " can be drawn: " + reason + ".",
+                      "Use figures of the kind \"tokens\" for text.");
+    }
+    return written;
+}
+
 } // namespace
 
 std::vector<std::filesystem::path> renderRecipe(const RenderRequest& request) {
@@ -156,17 +190,7 @@ std::vector<std::filesystem::path> renderRecipe(const RenderRequest& request) {
         throwBadInput("The folder " + request.out.string() + " cannot be made.",
                       "Name a folder you may write to.");
     }
-    std::vector<std::filesystem::path> written;
-    for (const RecipeEntry& entry : recipe.figures) {
-        const auto path = request.out / entry.fileName();
-        exportFigure(*makeFigure(document, entry), path, optionsOf(entry));
-        written.push_back(path);
-        if (request.progress) {
-            request.progress({"Drawing", static_cast<std::int64_t>(written.size()),
-                              static_cast<std::int64_t>(recipe.figures.size()), "figures"});
-        }
-    }
-    return written;
+    return drawFigures(request, recipe, document);
 }
 
 } // namespace ecokv::ui

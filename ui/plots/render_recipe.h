@@ -6,6 +6,8 @@
 #include "base/progress.h"
 
 #include <filesystem>
+#include <functional>
+#include <string>
 #include <vector>
 
 namespace ecokv::ui {
@@ -15,10 +17,13 @@ struct RenderRequest {
     std::filesystem::path trace; ///< wins over the recipe's "trace"; may be empty
     std::filesystem::path out;   ///< made if missing
     ProgressSink progress;       ///< may be empty; "figures"
+    /// May be empty; told of each figure left out: "survival.png is left out: ..."
+    std::function<void(const std::string&)> leftOut = {};
 };
 
-/// Returns the files written. Throws Error{Usage} naming the field of a wrong recipe, or
-/// Error{BadInput} from the trace; files written before stay.
+/// Returns the files written. Figures of pictures are left out where the prompt has none, so that
+/// one recipe serves all traces. Throws Error{Usage} naming the field of a wrong recipe, or
+/// Error{BadInput} from the trace or where nothing can be drawn; files written before stay.
 std::vector<std::filesystem::path> renderRecipe(const RenderRequest& request);
 
 } // namespace ecokv::ui

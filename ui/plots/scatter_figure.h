@@ -31,6 +31,7 @@ struct ScatterData {
     std::vector<ScatterMark> marks;
     std::vector<QString> labels; ///< [mark] what the tooltip shows; may be empty
     bool logX = false;
+    QString instead; ///< a sentence in the place of axes and marks: nothing to show
 };
 
 /// Visible part of both axes, in data units (log10 of x if logX).
@@ -62,6 +63,9 @@ public:
                                       const ScatterView& view, double radius) const;
 
 private:
+    static constexpr double kMarginal = 54.0; ///< height of the histograms, pixels
+    static constexpr double kMarginalGap = 6.0;
+
     QPointF axisValue(const ScatterMark& mark) const;
     std::vector<Tick> xTicks(const ScatterView& view, double width) const;
     void paintLegend(QPainter& painter, const Theme& theme, const QRectF& row) const;

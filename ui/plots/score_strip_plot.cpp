@@ -77,21 +77,25 @@ FigurePtr ScoreStripPlot::figure() const {
     }
     const analysis::TokenSeries& series = m_data->series;
     ScoreStripRecording recording;
-    recording.title =
-        tr("Scores along the prompt · layer %1, head %2").arg(series.layer).arg(series.kvHead);
+    const analysis::PolicyView* policy = m_data->document->policy(series.policyId);
+    recording.title = tr("Scores along the prompt · layer %1, head %2 · %3")
+                          .arg(QString::number(series.layer), QString::number(series.kvHead),
+                               policy ? QString::fromStdString(policy->title) : QString());
     const StripView view = m_canvas->view();
     recording.subtitle = tr("tokens %1 to %2 of %3 · ticks below: kept")
                              .arg(std::llround(std::ceil(view.first)))
                              .arg(std::llround(std::floor(view.last)))
-                             .arg(series.kept.size());
+                             .arg(series.kept.size()) +
+                         scoresNote(*m_data->document, series.policyId) +
+                         layerNote(*m_data->document, series.layer);
     recording.record = [data = m_data, view](const Theme& theme, const QSize& size) {
         return ScoreStripCanvas::record(data, view, theme, size);
     };
     auto csv = [data = m_data] {
         return QString::fromStdString(analysis::tokenSeriesCsv(*data->document, data->series));
     };
-    return std::make_shared<ScoreStripFigure>(std::move(recording),
-                                              sourceOf(m_data->document, std::move(csv)));
+    return std::make_shared<ScoreStripFigure>(
+        std::move(recording), sourceOf(m_data->document, series.policyId, std::move(csv)));
 }
 
 QString ScoreStripPlot::describe(qint64 token) const {

@@ -24,15 +24,17 @@ FigureSource survivalSource(const SurvivalInput& input) {
     auto csv = [document = input.document, query = input.query] {
         return QString::fromStdString(analysis::survivalCsv(*document, query));
     };
-    return sourceOf(input.document, std::move(csv));
+    return sourceOf(input.document, input.query.policyId, std::move(csv));
 }
 
-/// What is asked; a layer without a KV cache has nothing to show.
+/// What is asked, and what kind of layer that is if it is no full one.
 QString scopeOf(const SurvivalInput& input) {
-    const QString scope = describeScope(input.query);
-    return input.survival.heads == 0
-               ? Builders::tr("%1 · no KV cache (linear attention)").arg(scope)
-               : scope;
+    return describeScope(input.query) + layerNote(*input.document, input.query.layer);
+}
+
+/// The sentence in the place of survivors, "" where there are some.
+QString insteadOf(const SurvivalInput& input) {
+    return input.survival.heads == 0 ? uncachedSentence(input.query.layer) : QString();
 }
 
 /// "24 row ends (5 kept)" or nothing.
@@ -146,7 +148,9 @@ std::shared_ptr<const SurvivalFigure> survivalFigure(const SurvivalInput& input,
     data.isCount = input.query.mode == analysis::SurvivalMode::Count;
     data.title = QString::fromStdString(policyOf(document, input.query.policyId).title);
     data.subtitle = describePicture(input, imageIndex, tokens);
-    if (input.survival.heads == 0) { // nothing was kept, and nothing evicted
+    data.instead = insteadOf(input);
+    if (!data.instead.isEmpty()) { // nothing was kept, and nothing evicted
+        data.isCount = false;
         return std::make_shared<SurvivalFigure>(std::move(data), survivalSource(input));
     }
     for (const analysis::PatchToken& patch : tokens.patches) {
@@ -164,6 +168,10 @@ std::shared_ptr<const TokenTextFigure> tokenTextFigure(const SurvivalInput& inpu
     data.isCount = input.query.mode == analysis::SurvivalMode::Count;
     data.title = QString::fromStdString(policyOf(document, input.query.policyId).title);
     data.subtitle = scopeOf(input);
+    data.instead = insteadOf(input);
+    if (!data.instead.isEmpty()) {
+        return std::make_shared<TokenTextFigure>(std::move(data), survivalSource(input));
+    }
     const auto& share = input.survival.share;
     const trace::PromptRecord prompt = document.prompt.value_or(trace::PromptRecord());
     const auto isThumbnail = [&](std::size_t i) {

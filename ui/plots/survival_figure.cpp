@@ -256,6 +256,10 @@ void SurvivalFigure::paintFrame(QPainter& painter, const QRectF& area, const The
 }
 
 void SurvivalFigure::paintLegend(QPainter& painter, const Theme& theme, const QRectF& row) const {
+    if (!m_data.instead.isEmpty()) {
+        drawText(painter, theme, row, m_data.instead, {TextRole::Label, theme.text});
+        return;
+    }
     const auto evicted = static_cast<qint64>(m_data.patches.size()) - m_keptPatches;
     double x = row.left();
     const auto swatch = [&](const QString& text, bool veil, bool hatch) {

@@ -39,6 +39,7 @@ struct SurvivalData {
     std::vector<SurvivalPatch> patches; ///< may overlap: a thumbnail's lie over those of tiles
     std::vector<SurvivalArea> areas;    ///< what they cover together, without overlaps
     bool isCount = false;               ///< colour by share, with a colour bar
+    QString instead;                    ///< a sentence in the place of the legend: nothing to show
 };
 
 class SurvivalFigure final : public Figure {

@@ -97,6 +97,11 @@ double TokenTextFigure::paintHeader(QPainter& painter, const QRectF& area,
     drawHeader(painter, theme, area, m_data.title, m_data.subtitle);
     const double top = area.top() + ui::headerHeight(theme, m_data.title, m_data.subtitle);
     const double height = textHeight(theme, TextRole::Mono) + 2 + kUnderline;
+    if (!m_data.instead.isEmpty()) {
+        drawText(painter, theme, QRectF(area.left(), top, area.width(), height), m_data.instead,
+                 {TextRole::Label, theme.text});
+        return area.top() + headerHeight(theme);
+    }
     double x = area.left();
     const auto sample = [&](const QString& text, float share) {
         const double width = textWidth(theme, TextRole::Tick, text) + 2 * kPadding;

@@ -25,6 +25,7 @@ struct TokenTextData {
     QString title, subtitle;
     std::vector<TextToken> tokens;
     bool isCount = false; ///< shares between 0 and 1 shade the token
+    QString instead;      ///< a sentence in the place of legend and tokens: nothing to show
 };
 
 /// Where each token of a TokenTextFigure goes at one width.
