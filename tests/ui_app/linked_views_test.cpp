@@ -192,6 +192,30 @@ TEST_F(LinkedViewsTest, aTraceWithoutPoliciesSaysWhatToDo) {
     EXPECT_EQ(inspected(u"Kept tokens"_qs), u"–"_qs);
 }
 
+TEST_F(LinkedViewsTest, everyPageSaysThatALayerHasNoCache) {
+    auto mixed = std::make_shared<analysis::TraceDocument>(*m_bench->state()->document());
+    mixed->model->linearLayers = {1, 0, 0, 0};
+    m_bench->state()->setDocument(mixed);
+    m_bench->state()->selectHead(0, 1);
+    m_bench->state()->selectToken(7);
+    ASSERT_TRUE(waitFor([&] { return m_bench->survival()->view().result->heads == 0; }));
+    ASSERT_TRUE(waitFor([&] {
+        const auto& figure = m_bench->head()->view().figure;
+        return figure && !figure->data().instead.isEmpty();
+    }));
+    QStringList said;
+    for (const QLabel* label : m_window->survivalPage()->findChildren<QLabel*>()) {
+        said << label->text();
+    }
+    EXPECT_TRUE(said.contains(u"no KV cache"_qs));
+    EXPECT_FALSE(said.contains(u"0 of 30"_qs)) << said.join(u" | "_qs).toStdString();
+    EXPECT_EQ(inspected(u"In this head"_qs), u"no KV cache"_qs);
+    EXPECT_EQ(m_window->findChild<ScoreStripPlot*>()->figure(), nullptr);
+    m_bench->state()->selectHead(1, 1);
+    ASSERT_TRUE(
+        waitFor([&] { return m_window->findChild<ScoreStripPlot*>()->figure() != nullptr; }));
+}
+
 TEST_F(LinkedViewsTest, aDamagedPolicyIsNotTakenForNoEviction) {
     auto damaged = std::make_shared<analysis::TraceDocument>(*m_bench->state()->document());
     damaged->policies.clear();

@@ -143,6 +143,53 @@ TEST(RunPanel, demoQuestionsKnowTheirAnswerUntilEdited) {
     EXPECT_EQ(panel.expectedAnswer(), QString());
 }
 
+/// 8 tokens and a budget of 640, as in the field case: the box ends at what there is and says so.
+TEST(RunPanel, theBudgetFollowsTheTokensOfThePromptF036) {
+    RunPanel panel;
+    session::RunConfig config = panel.config();
+    config.model = "/m";
+    config.prompt = "hello";
+    config.policy.budget = 640;
+    panel.setConfig(config);
+    const auto* note = panel.findChild<QLabel*>(u"budgetNote"_qs);
+    const auto* budget = panel.findChild<QSpinBox*>(u"budget"_qs);
+    EXPECT_FALSE(note->isVisibleTo(&panel));
+    QSignalSpy changed(&panel, &RunPanel::changed);
+    session::DoctorReport report;
+    report.promptTokens = 8;
+    panel.showReport(report);
+    EXPECT_EQ(budget->maximum(), 8);
+    EXPECT_EQ(panel.config().policy.budget, 8);
+    EXPECT_EQ(changed.count(), 1); // the settings are others now
+    EXPECT_TRUE(note->isVisibleTo(&panel));
+    EXPECT_TRUE(note->text().contains(u"640"_qs)) << note->text().toStdString();
+    EXPECT_TRUE(note->text().contains(u"8 tokens"_qs));
+    panel.showReport(report);
+    EXPECT_EQ(changed.count(), 1); // and stay as they are
+    report.promptTokens = 300;
+    panel.showReport(report);
+    EXPECT_EQ(panel.config().policy.budget, 300); // what was asked for is not forgotten
+    report.promptTokens = 2000;
+    panel.showReport(report);
+    EXPECT_EQ(panel.config().policy.budget, 640);
+    EXPECT_FALSE(note->isVisibleTo(&panel));
+}
+
+TEST(RunPanel, aBudgetTypedIntoTheBoxIsWhatIsWantedFromThenOn) {
+    RunPanel panel;
+    session::DoctorReport report;
+    report.promptTokens = 20;
+    panel.showReport(report); // 48 becomes 20
+    auto* budget = panel.findChild<QSpinBox*>(u"budget"_qs);
+    budget->setValue(12);
+    report.promptTokens = 100;
+    panel.showReport(report);
+    EXPECT_EQ(panel.config().policy.budget, 12);
+    panel.openModel(u"/other"_qs); // nothing is known of its prompt
+    EXPECT_GT(budget->maximum(), 100'000);
+    EXPECT_EQ(panel.config().policy.budget, 12);
+}
+
 TEST(PolicyForm, sharesAreTypedWithAPointF156) {
     QLocale::setDefault(QLocale(QLocale::German));
     PolicyForm form;

@@ -130,7 +130,8 @@ void AnswersPage::showSummary(const RunSummary& summary) {
 void AnswersPage::showTrace(const analysis::TraceDocument& document,
                             const analysis::PolicyView* policy) {
     m_expected.clear();
-    m_question->setText(QString::fromStdString(document.provenance()));
+    m_question->setText(QString::fromStdString(
+        document.provenance(policy != nullptr ? policy->id : std::string())));
     showSummary(summariseTrace(document, policy));
 }
 

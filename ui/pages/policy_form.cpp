@@ -11,6 +11,8 @@
 #include <QToolButton>
 #include <QVBoxLayout>
 
+#include <algorithm>
+
 namespace ecokv::ui {
 
 namespace {
@@ -23,13 +25,17 @@ constexpr const char* kNeedsAFile = "static";
 
 PolicyForm::PolicyForm(QWidget* parent)
     : QWidget(parent), m_scorer(new QComboBox), m_summary(new QLabel), m_budget(new QSpinBox),
-      m_moreButton(new QToolButton) {
+      m_budgetNote(new QLabel), m_moreButton(new QToolButton) {
     m_scorer->setToolTip(tr("Which keys the policy keeps"));
     m_summary->setWordWrap(true);
     m_summary->setProperty("role", QStringLiteral("muted"));
     m_budget->setRange(1, kMostTokens);
-    m_budget->setValue(kDefaultBudget);
+    m_budget->setObjectName(QStringLiteral("budget"));
     m_budget->setSuffix(tr(" tokens per head"));
+    m_budgetNote->setObjectName(QStringLiteral("budgetNote"));
+    m_budgetNote->setWordWrap(true);
+    m_budgetNote->setProperty("role", QStringLiteral("muted"));
+    m_budgetNote->hide();
     m_budget->setToolTip(
         tr("Tokens each KV head keeps on average, protected ones included (unit: tokens)"));
     auto* form = new QFormLayout;
@@ -37,6 +43,7 @@ PolicyForm::PolicyForm(QWidget* parent)
     form->addRow(tr("&Policy"), m_scorer);
     form->addRow(m_summary);
     form->addRow(tr("&Budget"), m_budget);
+    form->addRow(m_budgetNote);
     QWidget* more = makeMore();
     m_moreButton->setText(tr("More policy settings"));
     m_moreButton->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
@@ -139,11 +146,41 @@ void PolicyForm::updatePolicy() {
     const session::PolicyEntry& info = policies[static_cast<std::size_t>(index)];
     m_summary->setText(QString::fromStdString(info.summary));
     m_budget->setEnabled(info.name != "full");
+    limitBudget();
+}
+
+void PolicyForm::setPromptTokens(std::int64_t tokens) {
+    m_promptTokens = tokens;
+    limitBudget();
+}
+
+void PolicyForm::limitBudget() {
+    const bool known = m_promptTokens > 0;
+    const int most = static_cast<int>(std::clamp<std::int64_t>(m_promptTokens, 1, kMostTokens));
+    const int before = m_budget->value();
+    {
+        const QSignalBlocker ours(m_budget); // what was asked for stays what was asked for
+        m_budget->setMaximum(known ? most : kMostTokens);
+        m_budget->setValue(m_wantedBudget);
+    }
+    const bool lowered = known && m_wantedBudget > most && m_budget->isEnabled();
+    m_budgetNote->setText(
+        tr("Lowered from %1: the prompt has only %2 tokens, and all of them are kept.")
+            .arg(m_wantedBudget)
+            .arg(m_promptTokens));
+    m_budgetNote->setVisible(lowered);
+    if (m_budget->value() != before) {
+        Q_EMIT changed();
+    }
 }
 
 void PolicyForm::connectChanges() {
     connect(m_scorer, &QComboBox::currentIndexChanged, this, [this] { m_hidden = {}; });
     connect(m_scorer, &QComboBox::currentIndexChanged, this, &PolicyForm::updatePolicy);
+    connect(m_budget, &QSpinBox::valueChanged, this, [this](int value) {
+        m_wantedBudget = value;
+        limitBudget();
+    });
     connect(m_allocator, &QComboBox::currentIndexChanged, this, &PolicyForm::changed);
     connect(m_scorer, &QComboBox::currentIndexChanged, this, &PolicyForm::changed);
     for (QSpinBox* box : {m_budget, m_window, m_recent, m_sink, m_pool}) {
@@ -183,7 +220,9 @@ void PolicyForm::setConfig(const policy::PolicyConfig& config) {
     m_allocator->setCurrentText(allocator);
     m_hidden = config;
     m_hidden.ratio.reset(); // the form asks for a budget
-    m_budget->setValue(config.budget > 0 ? static_cast<int>(config.budget) : kDefaultBudget);
+    m_wantedBudget = config.budget > 0
+                         ? static_cast<int>(std::min<std::int64_t>(config.budget, kMostTokens))
+                         : kDefaultBudget;
     m_window->setValue(config.window.value_or(-1));
     m_recent->setValue(static_cast<int>(config.recent.value_or(-1)));
     m_sink->setValue(static_cast<int>(config.sink));

@@ -24,6 +24,9 @@ public:
 
     policy::PolicyConfig config() const;
     void setConfig(const policy::PolicyConfig& config);
+    /// How long the prompt is, 0 = not known: no larger budget can be asked for. One that was is
+    /// lowered, which a line says, and comes back with a longer prompt (field case F036).
+    void setPromptTokens(std::int64_t tokens);
 
 Q_SIGNALS:
     void changed();
@@ -36,11 +39,13 @@ private:
     void fillPolicies();
     void fillAllocators();
     void updatePolicy();
+    void limitBudget();
     void connectChanges();
 
     QComboBox* m_scorer;
     QLabel* m_summary;
     QSpinBox* m_budget;
+    QLabel* m_budgetNote;
     QToolButton* m_moreButton;
     QComboBox* m_allocator = nullptr;
     QSpinBox* m_window = nullptr;
@@ -49,7 +54,9 @@ private:
     QSpinBox* m_pool = nullptr;
     QDoubleSpinBox* m_alpha = nullptr;
     QDoubleSpinBox* m_beta = nullptr;
-    policy::PolicyConfig m_hidden; ///< settings without a field, as long as the policy stays
+    std::int64_t m_promptTokens = 0; ///< 0 = not known
+    int m_wantedBudget = 0;          ///< as asked for, whatever the prompt allows
+    policy::PolicyConfig m_hidden;   ///< settings without a field, as long as the policy stays
 };
 
 } // namespace ecokv::ui

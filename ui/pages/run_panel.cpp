@@ -11,11 +11,9 @@
 
 #include <QHBoxLayout>
 #include <QLabel>
-#include <QMenu>
 #include <QPlainTextEdit>
 #include <QPushButton>
 #include <QScrollArea>
-#include <QToolButton>
 #include <QVBoxLayout>
 
 namespace ecokv::ui {
@@ -35,8 +33,8 @@ QLabel* sectionLabel(const QString& text) {
 RunPanel::RunPanel(QWidget* parent)
     : QWidget(parent), m_model(new ModelPicker), m_doctor(new DoctorView),
       m_offer(new RealDemoOffer), m_pictures(new PictureStrip), m_prompt(new QPlainTextEdit),
-      m_demoButton(new QToolButton), m_demoMenu(new QMenu(this)), m_demoNote(new QLabel),
-      m_policy(new PolicyForm), m_generation(new GenerationForm), m_run(new QPushButton(tr("Run"))),
+      m_demos(new DemoMenu), m_demoNote(new QLabel), m_policy(new PolicyForm),
+      m_generation(new GenerationForm), m_run(new QPushButton(tr("Run"))),
       m_stop(new QPushButton(tr("Stop"))), m_obstacle(new QLabel) {
     auto* scroll = new QScrollArea;
     scroll->setWidget(makeForm());
@@ -83,16 +81,11 @@ QWidget* RunPanel::makePrompt() {
     m_prompt->setFixedHeight(kPromptHeight);
     m_prompt->setTabChangesFocus(true);
     m_prompt->setAcceptDrops(false); // a dropped file is no text; the panel's parents take it
-    m_demoButton->setText(tr("Demo documents"));
-    m_demoButton->setToolTip(tr("Pictures with questions whose right answers are known"));
-    m_demoButton->setPopupMode(QToolButton::InstantPopup);
-    m_demoButton->setMenu(m_demoMenu);
-    m_demoButton->setEnabled(false);
     m_demoNote->setWordWrap(true);
     m_demoNote->setProperty("role", QStringLiteral("muted"));
     auto* heading = new QHBoxLayout;
     heading->addWidget(sectionLabel(tr("Prompt")), 1);
-    heading->addWidget(m_demoButton);
+    heading->addWidget(m_demos);
     auto* prompt = new QWidget;
     auto* layout = new QVBoxLayout(prompt);
     layout->setContentsMargins(0, 0, 0, 0);
@@ -130,8 +123,8 @@ void RunPanel::connectChanges() {
     connect(m_stop, &QPushButton::clicked, this, &RunPanel::stopRequested);
     connect(m_model, &ModelPicker::folderChosen, this, &RunPanel::modelChosen);
     connect(m_model, &ModelPicker::folderChosen, this, &RunPanel::changed);
-    connect(m_model, &ModelPicker::folderChosen, m_doctor, &DoctorView::clear);
-    connect(m_demoMenu, &QMenu::aboutToShow, this, &RunPanel::fillDemoMenu);
+    connect(m_model, &ModelPicker::folderChosen, this, &RunPanel::forgetReport);
+    connect(m_demos, &DemoMenu::chosen, this, &RunPanel::ask);
     connect(m_pictures, &PictureStrip::failed, this, &RunPanel::failed);
     connect(m_pictures, &PictureStrip::changed, this, &RunPanel::changed);
     connect(m_prompt, &QPlainTextEdit::textChanged, this, &RunPanel::changed);
@@ -155,7 +148,7 @@ session::RunConfig RunPanel::config() const {
 
 void RunPanel::setConfig(const session::RunConfig& config) {
     m_model->setFolder(fromPath(config.model));
-    m_doctor->clear();
+    forgetReport();
     QStringList pictures;
     for (const auto& picture : config.images) {
         pictures << fromPath(picture);
@@ -168,57 +161,43 @@ void RunPanel::setConfig(const session::RunConfig& config) {
 }
 
 void RunPanel::setCatalogue(const DemoCatalogue& catalogue) {
-    m_catalogue = catalogue;
+    m_demos->setCatalogue(catalogue);
     m_offer->setDemo(catalogue.real);
     updateState();
 }
 
-bool RunPanel::showsRealModel() const {
-    return !m_catalogue.real.folder.isEmpty() && m_model->folder() == m_catalogue.real.folder;
-}
-
-const std::vector<DemoDocument>& RunPanel::demoDocuments() const {
-    return showsRealModel() ? m_catalogue.real.documents : m_catalogue.documents;
-}
-
-void RunPanel::fillDemoMenu() {
-    m_demoMenu->clear();
-    const bool real = showsRealModel();
-    const std::vector<DemoDocument>& documents = demoDocuments();
-    for (std::size_t d = 0; d < documents.size(); ++d) {
-        QMenu* menu = m_demoMenu->addMenu(documents[d].note);
-        for (std::size_t q = 0; q < documents[d].questions.size(); ++q) {
-            const DemoQuestion& question = documents[d].questions[q];
-            QAction* action =
-                menu->addAction(tr("%1   (answer: %2)").arg(question.question, question.answer));
-            connect(action, &QAction::triggered, this,
-                    [this, real, d, q] { real ? showRealDemo(d, q) : showDemo(d, q); });
-        }
-    }
-}
-
 void RunPanel::showDemo(std::size_t document, std::size_t question) {
-    ask(m_catalogue.model, m_catalogue.documents.at(document), question);
+    ask(m_demos->small(document, question));
 }
 
 void RunPanel::showRealDemo(std::size_t document, std::size_t question) {
-    ask(m_catalogue.real.folder, m_catalogue.real.documents.at(document), question);
+    ask(m_demos->real(document, question));
 }
 
-void RunPanel::ask(const QString& model, const DemoDocument& document, std::size_t question) {
-    m_pictures->setPaths({document.picture});
-    m_prompt->setPlainText(document.questions.at(question).question);
-    if (m_model->folder() != model) {
-        openModel(model);
+void RunPanel::ask(const DemoChoice& choice) {
+    m_pictures->setPaths({choice.picture});
+    m_prompt->setPlainText(choice.question);
+    if (m_model->folder() != choice.model) {
+        openModel(choice.model);
     }
     Q_EMIT changed();
 }
 
 void RunPanel::openModel(const QString& folder) {
     m_model->setFolder(folder);
-    m_doctor->clear();
+    forgetReport();
     Q_EMIT modelChosen(folder);
     Q_EMIT changed();
+}
+
+void RunPanel::showReport(const session::DoctorReport& report) {
+    m_doctor->showReport(report);
+    m_policy->setPromptTokens(report.promptTokens);
+}
+
+void RunPanel::forgetReport() {
+    m_doctor->clear();
+    m_policy->setPromptTokens(0);
 }
 
 void RunPanel::addPicture(const QString& path) {
@@ -237,25 +216,8 @@ void RunPanel::focusPrompt() {
     m_prompt->setFocus();
 }
 
-const DemoQuestion* RunPanel::currentDemo() const {
-    const QStringList pictures = m_pictures->paths();
-    if (pictures.size() != 1) {
-        return nullptr;
-    }
-    const QString prompt = m_prompt->toPlainText().trimmed();
-    for (const DemoDocument& document : demoDocuments()) {
-        for (const DemoQuestion& question : document.questions) {
-            if (document.picture == pictures.front() && question.question == prompt) {
-                return &question;
-            }
-        }
-    }
-    return nullptr;
-}
-
 QString RunPanel::expectedAnswer() const {
-    const DemoQuestion* demo = currentDemo();
-    return demo == nullptr ? QString() : demo->answer;
+    return m_demos->answerTo(m_pictures->paths(), m_prompt->toPlainText().trimmed());
 }
 
 QString RunPanel::obstacle() const {
@@ -292,8 +254,9 @@ void RunPanel::updateState() {
     }
     m_stop->setEnabled(m_running);
     m_model->setEnabled(!m_running);
-    m_demoButton->setEnabled(!demoDocuments().empty());
-    m_offer->setOffered(m_model->folder().isEmpty() || m_model->folder() == m_catalogue.model);
+    m_demos->setModel(m_model->folder());
+    m_offer->setOffered(m_model->folder().isEmpty() ||
+                        m_model->folder() == m_demos->catalogue().model);
     const QString answer = expectedAnswer();
     m_demoNote->setText(answer.isEmpty() ? QString() : tr("Right answer: %1").arg(answer));
     m_demoNote->setVisible(!answer.isEmpty());

@@ -4,16 +4,14 @@
 // RunConfig and says what the user asked for; it runs nothing.
 
 #include "session/engine.h"
-#include "ui/models/demo_catalogue.h"
+#include "ui/pages/demo_menu.h"
 #include "ui/workers/job_failure.h"
 
 #include <QWidget>
 
 class QLabel;
-class QMenu;
 class QPlainTextEdit;
 class QPushButton;
-class QToolButton;
 class QVBoxLayout;
 
 namespace ecokv::ui {
@@ -40,6 +38,8 @@ public:
     void showDemo(std::size_t document, std::size_t question); ///< of the small demo model
     void showRealDemo(std::size_t document, std::size_t question);
     void openModel(const QString& folder); ///< and tells modelChosen
+    /// What the doctor says of the model and the prompt; the budget follows the prompt's length.
+    void showReport(const session::DoctorReport& report);
     void addPicture(const QString& path);
     void chooseModel();
     void choosePictures();
@@ -67,26 +67,21 @@ private:
     QWidget* makeButtons();
     void connectChanges();
     void updateState();
-    void fillDemoMenu();
-    void ask(const QString& model, const DemoDocument& document, std::size_t question);
-    bool showsRealModel() const;
-    const std::vector<DemoDocument>& demoDocuments() const; ///< for the chosen model
-    const DemoQuestion* currentDemo() const;
+    void forgetReport();
+    void ask(const DemoChoice& choice);
 
     ModelPicker* m_model;
     DoctorView* m_doctor;
     RealDemoOffer* m_offer;
     PictureStrip* m_pictures;
     QPlainTextEdit* m_prompt;
-    QToolButton* m_demoButton;
-    QMenu* m_demoMenu;
+    DemoMenu* m_demos;
     QLabel* m_demoNote;
     PolicyForm* m_policy;
     GenerationForm* m_generation;
     QPushButton* m_run;
     QPushButton* m_stop;
     QLabel* m_obstacle;
-    DemoCatalogue m_catalogue;
     bool m_running = false;
 };
 

@@ -22,6 +22,8 @@ TimelinePanel::TimelinePanel(QWidget* parent)
       m_log(new QPlainTextEdit) {
     m_bar->setFixedWidth(kBarWidth);
     m_bar->setRange(0, 100);
+    m_bar->hide();                                            // an empty bar says nothing
+    m_sentence->setMinimumHeight(m_bar->sizeHint().height()); // the log stays where it is
     m_bar->setAccessibleName(tr("Progress of the run"));
     m_log->setReadOnly(true);
     m_log->setMaximumBlockCount(kMaximumLines);
@@ -42,6 +44,7 @@ TimelinePanel::TimelinePanel(QWidget* parent)
 void TimelinePanel::begin(const QString& what) {
     m_stage.clear();
     m_bar->setRange(0, 0);
+    m_bar->show();
     m_sentence->setText(what);
     log(what);
 }
@@ -49,6 +52,7 @@ void TimelinePanel::begin(const QString& what) {
 void TimelinePanel::showProgress(const ProgressView& progress) {
     m_bar->setRange(0, progress.percent < 0 ? 0 : 100);
     m_bar->setValue(progress.percent);
+    m_bar->show();
     m_sentence->setText(progress.sentence());
     if (progress.stage != m_stage) {
         m_stage = progress.stage;
@@ -57,8 +61,7 @@ void TimelinePanel::showProgress(const ProgressView& progress) {
 }
 
 void TimelinePanel::end(const QString& sentence) {
-    m_bar->setRange(0, 100);
-    m_bar->reset(); // empty and without a number
+    m_bar->hide();
     m_sentence->setText(sentence);
     log(sentence);
 }
