@@ -81,7 +81,9 @@ std::vector<TokenId> encodeOrTake(const Tokenizer& tokenizer, const Json& item) 
 }
 
 Json tokenize(const Words& words) {
-    const Tokenizer tokenizer = Tokenizer::fromJson(readTextFile(words.at(0)), words.at(0));
+    const Tokenizer tokenizer = std::filesystem::is_directory(words.at(0))
+                                    ? Tokenizer::open(words.at(0))
+                                    : Tokenizer::fromJson(readTextFile(words.at(0)), words.at(0));
     Json results = Json::array();
     for (const Json& item : readInput()) {
         results.push_back(guarded([&]() -> Json {

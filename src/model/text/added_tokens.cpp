@@ -2,6 +2,7 @@
 #include "model/text/added_tokens.h"
 
 #include "base/error.h"
+#include "model/file_advice.h"
 #include "model/text/unicode.h"
 #include "model/text/utf8.h"
 
@@ -30,14 +31,10 @@ bool endsWithWord(std::string_view text) {
     return !text.empty() && beginsWithWord(text.substr(lastCharacter(text)));
 }
 
-AddedToken readToken(const Json& node, const std::string& origin) {
-    const JsonObject object(node, origin, "added_tokens");
+} // namespace
+
+AddedToken readAddedToken(const JsonObject& object) {
     AddedToken token;
-    const auto id = object.findInteger("id");
-    if (!id || *id < 0 || *id >= Vocabulary::kIdLimit) {
-        throwBadInput(fmt::format("{} is not a token id.", object.where("id")));
-    }
-    token.id = static_cast<TokenId>(*id);
     token.content = object.string("content", "");
     token.special = object.boolean("special", false);
     token.singleWord = object.boolean("single_word", false);
@@ -46,8 +43,6 @@ AddedToken readToken(const Json& node, const std::string& origin) {
     token.normalized = object.boolean("normalized", !token.special);
     return token;
 }
-
-} // namespace
 
 void AddedTokens::Patterns::add(const std::string& pattern, std::size_t token) {
     if (pattern.empty() || m_patterns.find(pattern)) {
@@ -72,26 +67,75 @@ std::optional<AddedTokens::Patterns::Match> AddedTokens::Patterns::longestAt(std
     return std::nullopt;
 }
 
-AddedTokens AddedTokens::fromJson(const JsonObject& root, const Normalizer& normalizer) {
-    AddedTokens added;
+std::vector<AddedToken> AddedTokens::listOf(const JsonObject& root) {
+    std::vector<AddedToken> tokens;
     const Json* list = root.find("added_tokens");
     for (const Json& node : list != nullptr ? *list : Json::array()) {
-        AddedToken token = readToken(node, root.origin());
-        added.m_ids.set(token.content, token.id);
-        added.m_byId[token.id] = added.m_tokens.size();
-        added.m_tokens.push_back(std::move(token));
+        const JsonObject object(node, root.origin(), "added_tokens");
+        const auto id = object.findInteger("id");
+        if (!id || *id < 0 || *id >= Vocabulary::kIdLimit) {
+            throwBadInput(fmt::format("{} is not a token id.", object.where("id")),
+                          kTokenizerAdvice);
+        }
+        tokens.push_back(readAddedToken(object));
+        tokens.back().id = static_cast<TokenId>(*id);
     }
+    return tokens;
+}
+
+AddedTokens::AddedTokens(std::vector<AddedToken> tokens) {
+    for (AddedToken& token : tokens) {
+        put(std::move(token));
+    }
+}
+
+/// Enters a token under its id.
+void AddedTokens::put(AddedToken token) {
+    const auto [place, isNew] = m_byId.try_emplace(token.id, m_tokens.size());
+    if (isNew) {
+        m_tokens.emplace_back();
+    }
+    const std::size_t index = place->second;
+    const bool wasSpecial = !isNew && m_tokens[index].special;
+    if (!wasSpecial) { // a special one is listed already, and stays special
+        m_listed.push_back({index, token.special, token.normalized});
+    }
+    token.special = token.special || wasSpecial;
+    m_ids.set(token.content, token.id);
+    m_tokens[index] = std::move(token);
+}
+
+TokenId AddedTokens::nextId(const Vocabulary& vocabulary) const {
+    const auto size = static_cast<TokenId>(vocabulary.size());
+    return std::max(size, m_ids.idEnd());
+}
+
+void AddedTokens::add(std::vector<AddedToken> tokens, const Vocabulary& vocabulary) {
+    for (AddedToken& token : tokens) {
+        if (token.content.empty()) {
+            continue;
+        }
+        const auto here = m_ids.find(token.content);
+        const auto known = here ? here : vocabulary.find(token.content);
+        token.id = known ? *known : nextId(vocabulary);
+        put(std::move(token));
+    }
+}
+
+void AddedTokens::prepare(const Normalizer& normalizer) {
     for (const bool special : {true, false}) { // of equal patterns the special one counts
-        for (std::size_t i = 0; i < added.m_tokens.size(); ++i) {
-            const AddedToken& token = added.m_tokens[i];
-            if (token.special == special && token.normalized) {
-                added.m_normalized.add(normalizer.apply(token.content).text, i);
-            } else if (token.special == special) {
-                added.m_raw.add(token.content, i);
+        for (const Listed& listed : m_listed) {
+            const std::string& content = m_tokens[listed.token].content;
+            if (listed.special != special) {
+                continue;
+            }
+            if (listed.normalized) {
+                m_normalized.add(normalizer.apply(content).text, listed.token);
+            } else {
+                m_raw.add(content, listed.token);
             }
         }
     }
-    return added;
 }
 
 const AddedToken* AddedTokens::find(TokenId id) const {

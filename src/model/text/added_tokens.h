@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Tokens that are found in the text before anything else happens to it ("<image>", "</s>"), with
-// the flags of tokenizer.json: special, single_word, lstrip, rstrip, normalized (field case F112).
+// their flags: special, single_word, lstrip, rstrip, normalized (field case F112).
 
 #include "base/ids.h"
 #include "model/json_file.h"
@@ -26,6 +26,9 @@ struct AddedToken {
     bool normalized = false; ///< looked for in the normalised text
 };
 
+/// All but the id, as tokenizer.json and tokenizer_config.json write it.
+AddedToken readAddedToken(const JsonObject& object);
+
 /// A stretch of text, or the added token that stands there.
 struct TextPiece {
     Word word; ///< normalised, if no token
@@ -34,10 +37,20 @@ struct TextPiece {
 
 class AddedTokens {
 public:
-    static AddedTokens fromJson(const JsonObject& root, const Normalizer& normalizer);
+    /// added_tokens of a tokenizer.json, which says their ids.
+    static std::vector<AddedToken> listOf(const JsonObject& root);
+    AddedTokens() = default;
+    explicit AddedTokens(std::vector<AddedToken> tokens);
+
+    /// Adds `tokens` behind those there are: one that is known, in `vocabulary` or here, keeps its
+    /// id and takes the new flags; another gets the next free id, whatever its own says.
+    void add(std::vector<AddedToken> tokens, const Vocabulary& vocabulary);
+    /// To be called once, when all are added.
+    void prepare(const Normalizer& normalizer);
 
     /// Cuts out the tokens and normalises what lies between them.
     std::vector<TextPiece> split(std::string_view text, const Normalizer& normalizer) const;
+    const std::vector<AddedToken>& all() const { return m_tokens; }
     const AddedToken* find(TokenId id) const; ///< null if the id is not of an added token
     std::optional<TokenId> find(std::string_view content) const;
     std::int32_t idEnd() const { return m_ids.idEnd(); } ///< largest id + 1
@@ -60,10 +73,20 @@ private:
         Vocabulary m_patterns;                               ///< pattern -> index in m_tokens
     };
 
+    /// A token as it was first added: later flags change what it matches around itself, not where
+    /// it is looked for. (So do the lists of `tokenizers`.)
+    struct Listed {
+        std::size_t token = 0; ///< index in m_tokens
+        bool special = false, normalized = false;
+    };
+
+    void put(AddedToken token);
+    TokenId nextId(const Vocabulary& vocabulary) const;
     void cut(const Word& text, const Patterns& patterns, std::vector<TextPiece>& pieces) const;
     bool standsAlone(std::string_view text, const TextSpan& span) const;
 
     std::vector<AddedToken> m_tokens;
+    std::vector<Listed> m_listed;
     std::unordered_map<TokenId, std::size_t> m_byId; ///< index in m_tokens
     Vocabulary m_ids;                                ///< content -> id
     Patterns m_raw, m_normalized;

@@ -7,6 +7,7 @@
 #include "model/text/decoder.h"
 #include "model/text/json_scanner.h"
 #include "model/text/models/token_model.h"
+#include "model/text/named_tokens.h"
 #include "model/text/post_processor.h"
 #include "model/text/pre_tokenizer.h"
 #include "model/text/tokenizer_file.h"
@@ -61,10 +62,22 @@ Tokenizer Tokenizer::open(const std::filesystem::path& folder) {
     if (!std::filesystem::exists(path)) {
         throwNoTokenizer(folder);
     }
-    return fromJson(readTextFile(path), path.string());
+    auto data = read(readTextFile(path), path.string());
+    data->added.add(namedTokens(folder, data->added.all()), data->model->vocabulary());
+    return finish(std::move(data));
 }
 
 Tokenizer Tokenizer::fromJson(std::string_view tokenizerJson, const std::string& origin) {
+    return finish(read(tokenizerJson, origin));
+}
+
+Tokenizer Tokenizer::finish(std::unique_ptr<Data> data) {
+    data->added.prepare(data->normalizer);
+    return Tokenizer(std::move(data));
+}
+
+std::unique_ptr<Tokenizer::Data> Tokenizer::read(std::string_view tokenizerJson,
+                                                 const std::string& origin) {
     const TokenizerFile file = TokenizerFile::parse(tokenizerJson, origin);
     const JsonObject root(file.json, origin);
     auto data = std::make_unique<Data>();
@@ -73,7 +86,7 @@ Tokenizer Tokenizer::fromJson(std::string_view tokenizerJson, const std::string&
     data->preTokenizer = PreTokenizer::fromJson(root.find("pre_tokenizer"), origin);
     data->postProcessor = PostProcessor::fromJson(root.find("post_processor"), origin);
     data->decoder = Decoder::fromJson(root.find("decoder"), origin);
-    data->added = AddedTokens::fromJson(root, data->normalizer);
+    data->added = AddedTokens(AddedTokens::listOf(root));
     refuseMissingByteLevel(root, data->normalizer, data->preTokenizer, data->decoder);
     try {
         data->model = readTokenModel(root.object("model"), file);
@@ -84,7 +97,7 @@ Tokenizer Tokenizer::fromJson(std::string_view tokenizerJson, const std::string&
                                   origin),
                       "Download the file again.");
     }
-    return Tokenizer(std::move(data));
+    return data;
 }
 
 std::vector<TokenId> Tokenizer::encode(std::string_view text, bool addSpecialTokens) const {
@@ -138,7 +151,8 @@ std::string Tokenizer::tokenString(TokenId id) const {
     if (!m_data->model->vocabulary().knows(id)) {
         throwBadInput(fmt::format("Token id {} is not in the vocabulary of {} ({} ids).", id,
                                   m_data->origin, size()),
-                      "The tokenizer may belong to another model.");
+                      "The tokenizer may belong to another model: download tokenizer.json and "
+                      "config.json from the same place.");
     }
     return std::string(m_data->model->vocabulary().token(id));
 }

@@ -18,8 +18,9 @@ namespace ecokv::model {
 
 class Tokenizer {
 public:
-    /// Reads FOLDER/tokenizer.json.
+    /// Reads FOLDER/tokenizer.json, and special tokens from the files beside it.
     static Tokenizer open(const std::filesystem::path& folder);
+    /// Of a tokenizer.json alone.
     static Tokenizer fromJson(std::string_view tokenizerJson, const std::string& origin);
     ~Tokenizer();
     Tokenizer(Tokenizer&&) noexcept;
@@ -49,6 +50,8 @@ public:
 private:
     struct Data;
     explicit Tokenizer(std::unique_ptr<const Data> data);
+    static std::unique_ptr<Data> read(std::string_view tokenizerJson, const std::string& origin);
+    static Tokenizer finish(std::unique_ptr<Data> data);
     std::vector<std::string> tokensOf(const std::vector<TokenId>& ids, bool skipSpecial) const;
 
     std::unique_ptr<const Data> m_data;
