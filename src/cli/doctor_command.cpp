@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "cli/commands.h"
 #include "cli/json_text.h"
+#include "cli/policy_options.h"
 #include "session/engine.h"
 
 #include <fmt/format.h>
@@ -136,8 +137,7 @@ void addDoctorCommand(CLI::App& app) {
     doctor->add_option("model", request.model, "Model folder")->required();
     doctor->add_option("--image", request.images, "Picture (JPEG, PNG, WebP); repeat for several");
     doctor->add_option("--prompt", request.prompt, "The words of a prompt");
-    doctor->add_option("--budget", request.budget, "Tokens kept per KV head; 0 = all")
-        ->check(CLI::NonNegativeNumber);
+    addBudgetOption(*doctor, request.budget, "Tokens kept per KV head; 0 = all");
     doctor->add_option("--device", options->device, "auto, cpu, cuda");
     doctor->add_option("--dtype", options->dtype, "Compute type: auto, f32, bf16");
     doctor->add_flag("--plain-prompt", options->plain, "Do not apply the model's chat template");

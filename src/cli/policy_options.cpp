@@ -50,9 +50,13 @@ void refuseContradictions(const CLI::App& command, const PolicyOptions& o) {
 
 } // namespace
 
+void addBudgetOption(CLI::App& command, std::int64_t& tokens, const std::string& what) {
+    command.add_option("--budget", tokens, what);
+}
+
 void addPolicySettings(CLI::App& command, PolicyOptions& o) {
-    command.add_option("--budget", o.config.budget,
-                       "Tokens kept per KV head, protected ones included (needed unless full)");
+    addBudgetOption(command, o.config.budget,
+                    "Tokens kept per KV head, protected ones included (needed unless full)");
     command
         .add_option("--allocator", o.config.allocator,
                     fmt::format("How the budget is shared over heads and layers: {}",

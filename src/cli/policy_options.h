@@ -22,6 +22,8 @@ struct PolicyOptions {
     std::uint64_t seed = 0;
 };
 
+/// --budget: whole tokens; what may not be one, the session says.
+void addBudgetOption(CLI::App& command, std::int64_t& tokens, const std::string& what);
 /// --budget, --allocator, --window, ...: everything but the policy's name.
 void addPolicySettings(CLI::App& command, PolicyOptions& options);
 /// The above and --policy.

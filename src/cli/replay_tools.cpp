@@ -17,7 +17,7 @@ void addReplayInput(CLI::App& command, ReplayInput& input) {
     command
         .add_option("--cache-mb", input.cacheMegabytes,
                     "Memory for tensors and measurements kept between settings, in MB")
-        ->check(CLI::NonNegativeNumber)
+        ->check(CLI::Range(0, 1'000'000))
         ->capture_default_str();
 }
 

@@ -2,6 +2,7 @@
 #include "model/config_values.h"
 
 #include "base/error.h"
+#include "model/file_advice.h"
 
 #include <fmt/format.h>
 
@@ -16,7 +17,7 @@ std::int32_t size(const JsonObject& object, const char* key, std::int64_t fallba
     if (value < 1 || value > std::numeric_limits<std::int32_t>::max()) {
         throwBadInput(fmt::format("{} = {} must be at least 1 and fit into 32 bits.",
                                   object.where(key), value),
-                      "Check config.json.");
+                      restoreAdvice(object, key));
     }
     return static_cast<std::int32_t>(value);
 }
@@ -25,7 +26,8 @@ double epsilon(const JsonObject& object, const char* key, double fallback) {
     const double value = object.number(key, fallback);
     if (!(value >= 0.0 && value < 1.0)) {
         throwBadInput(
-            fmt::format("{} = {} is not a small positive number.", object.where(key), value));
+            fmt::format("{} = {} is not a small positive number.", object.where(key), value),
+            fmt::format("Usual are 1e-5 and 1e-6. {}", restoreAdvice(object, key)));
     }
     return value;
 }
@@ -60,7 +62,9 @@ std::vector<TokenId> tokenList(const JsonObject& object, const char* key) {
         if (!id.is_number_integer() || id.get<std::int64_t>() < 0 ||
             id.get<std::int64_t>() > std::numeric_limits<TokenId>::max()) {
             throwBadInput(fmt::format("{} = {} must be a token id or a list of them.",
-                                      object.where(key), value->dump()));
+                                      object.where(key), value->dump()),
+                          "A token id is a whole number from 0 on, as 2; several stand in a list, "
+                          "as [1, 106].");
         }
         ids.push_back(id.get<TokenId>());
     }
@@ -73,7 +77,7 @@ TokenId tokenOf(const JsonObject& config, const std::string& role, TokenId fallb
     const std::int64_t token = config.integer(key.c_str(), fallback);
     if (token < 0 || token > std::numeric_limits<TokenId>::max()) {
         throwBadInput(fmt::format("{} = {} is not a token id.", config.where(key.c_str()), token),
-                      "Check config.json.");
+                      restoreAdvice(config, key.c_str()));
     }
     return static_cast<TokenId>(token);
 }

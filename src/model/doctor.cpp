@@ -185,7 +185,7 @@ void Examiner::examineTemplate() {
     }
     if (!m_template) {
         note("Text", "Chat template", "none in any of its places: plain prompts only",
-             "Write the whole prompt yourself and turn the template off.");
+             plainPromptAdvice(""));
         return;
     }
     good("Text", "Chat template", m_template->origin());

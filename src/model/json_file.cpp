@@ -65,7 +65,8 @@ const char* typeName(const Json& value) {
 std::string readTextFile(const std::filesystem::path& path) {
     std::error_code ignored;
     if (std::filesystem::is_directory(path, ignored)) {
-        throwBadInput(fmt::format("{} is a folder, not a file.", path.string()));
+        throwBadInput(fmt::format("{} is a folder, not a file.", path.string()),
+                      "Move the folder away and put the file of that name in its place.");
     }
     std::ifstream file(path, std::ios::binary);
     std::string text;
@@ -101,7 +102,8 @@ JsonObject::JsonObject(const Json& object, std::string origin, std::string path)
     : m_object(&object), m_origin(std::move(origin)), m_path(std::move(path)) {
     if (!object.is_object()) {
         throwBadInput(fmt::format("{} must hold a JSON object{}, but it is {}.", m_origin,
-                                  m_path.empty() ? "" : " at " + m_path, typeName(object)));
+                                  m_path.empty() ? "" : " at " + m_path, typeName(object)),
+                      "Download the file again; if it was edited, correct it there.");
     }
 }
 
@@ -124,7 +126,8 @@ std::optional<std::int64_t> JsonObject::findInteger(const char* key) const {
         return std::nullopt;
     }
     if (value->is_number_unsigned() && value->get<std::uint64_t>() > INT64_MAX) {
-        throwBadInput(fmt::format("{} = {} is too large.", where(key), value->dump()));
+        throwBadInput(fmt::format("{} = {} is too large.", where(key), value->dump()),
+                      "Whole numbers have at most 64 bits; download the file again.");
     }
     if (!value->is_number_integer()) {
         throwWrongType(*this, key, "an integer");

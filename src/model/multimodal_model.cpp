@@ -111,15 +111,7 @@ Prompt MultimodalModel::prepare(const PromptRequest& request) const {
 }
 
 std::vector<TokenId> MultimodalModel::tokenize(const std::string& text) const {
-    std::vector<TokenId> ids = m_promptBuilder.tokenizer().encode(text, false);
-    const std::string& marker = m_promptBuilder.imageMarker();
-    if (!marker.empty() && text.find(marker) != std::string::npos) { // field case F055
-        throwBadInput(fmt::format("The question holds the picture marker {}, but pictures belong "
-                                  "to the context.",
-                                  marker),
-                      "Remove the marker, or start a new run with that picture.");
-    }
-    return ids;
+    return m_promptBuilder.encodeQuestion(text);
 }
 
 std::vector<float> MultimodalModel::prefill(const Prompt& prompt, cache::KvCache& cache,
@@ -190,7 +182,7 @@ DeepFeatures MultimodalModel::mixInPictures(const Prompt& prompt, at::Tensor& hi
                                       picture + 1, prompt.pictures[picture].path, tokens.size(0),
                                       features.rows.size(0)),
                           "The processor files and config.json of the model do not belong "
-                          "together.");
+                          "together: download them from the same place.");
         }
         hidden.index_copy_(0, tokens, features.rows);
         deep.add(tokens, features.deepstack);

@@ -43,6 +43,8 @@ public:
     virtual const std::string& source() const = 0;
     /// What stands for a picture in a chat template and in a plain prompt ("<image>").
     virtual const std::string& marker() const = 0;
+    /// What stands for a video in the family's templates; "" if nothing does. Videos are not read.
+    virtual std::string videoMarker() const { return {}; }
     /// Prepares one picture of `count` in the prompt. Throws Error{BadInput} naming the picture,
     /// its size and what would fit.
     virtual PreparedPicture prepare(const Picture& picture, std::size_t count) const = 0;

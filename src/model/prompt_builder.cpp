@@ -2,6 +2,7 @@
 #include "model/prompt_builder.h"
 
 #include "base/error.h"
+#include "model/file_advice.h"
 #include "model/image/image_decoder.h"
 #include "model/text/token_spans.h"
 
@@ -20,6 +21,14 @@ const std::string kStandIn = "USERSWORDSGOHERE7301";
 
 } // namespace
 
+std::string plainPromptAdvice(const std::string& marker) {
+    const std::string where =
+        marker.empty() ? std::string() : fmt::format(", with {} where a picture belongs", marker);
+    return fmt::format("Write the whole prompt yourself{}, and give --plain-prompt, which turns "
+                       "the template off.",
+                       where);
+}
+
 PromptBuilder PromptBuilder::open(const fs::path& folder, const Family& family) {
     Tokenizer tokenizer = Tokenizer::open(folder);
     auto processor = family.openProcessor(folder, tokenizer);
@@ -34,8 +43,14 @@ PromptBuilder::PromptBuilder(const Family& family, Tokenizer tokenizer,
       m_marker(m_processor ? m_processor->marker() : "") {}
 
 Prompt PromptBuilder::build(const PromptRequest& request) const {
+    if (!m_processor && !request.images.empty()) {
+        throwBadInput(fmt::format("The model of {} reads text only, but {} picture(s) were given.",
+                                  m_config.path, request.images.size()),
+                      "Leave the pictures out, or open a multimodal model.");
+    }
     Prompt prompt;
     prompt.text = promptText(request, prompt);
+    refuseOtherMarkers(prompt.text);
     requireMatchingMarkers(request, prompt.text);
     Expansion expansion{{}, preparePictures(request, prompt)};
     expansion.text = expand(prompt.text, expansion.pictures);
@@ -64,38 +79,6 @@ std::vector<TokenId> PromptBuilder::encode(const PromptRequest& request, const s
                                            m_tokenizer.tokenString(ids[0])));
     }
     return ids;
-}
-
-std::size_t PromptBuilder::markersIn(std::string_view text) const {
-    std::size_t count = 0;
-    for (std::size_t at = m_marker.empty() ? std::string::npos : text.find(m_marker);
-         at != std::string::npos; at = text.find(m_marker, at + m_marker.size())) {
-        ++count;
-    }
-    return count;
-}
-
-void PromptBuilder::requireMatchingMarkers(const PromptRequest& request,
-                                           const std::string& text) const {
-    if (!m_processor) {
-        if (!request.images.empty()) {
-            throwBadInput(fmt::format("{} is a language model without eyes, but {} picture(s) "
-                                      "were given.",
-                                      m_config.path, request.images.size()),
-                          "Leave the pictures out, or open a multimodal model.");
-        }
-        return;
-    }
-    const std::size_t markers = markersIn(text);
-    if (markers != request.images.size()) { // field case F055
-        throwBadInput(fmt::format("The prompt has {} picture marker(s) {}, but {} picture(s) were "
-                                  "given.",
-                                  markers, m_marker, request.images.size()),
-                      request.applyTemplate
-                          ? "Remove markers from the text, and check that the chat template "
-                            "places pictures."
-                          : "Put one marker into the text for each picture.");
-    }
 }
 
 std::string PromptBuilder::expand(const std::string& text,
@@ -138,13 +121,8 @@ std::string PromptBuilder::promptText(const PromptRequest& request, Prompt& prom
         return request.text;
     }
     if (!m_template) {
-        throwBadInput(
-            fmt::format("The folder of {} has no chat template.", m_config.path),
-            m_marker.empty()
-                ? std::string("Write the whole prompt yourself and turn the template off.")
-                : fmt::format("Write the whole prompt yourself, with {} where a picture "
-                              "belongs, and turn the template off.",
-                              m_marker));
+        throwBadInput(fmt::format("The folder of {} has no chat template.", m_config.path),
+                      plainPromptAdvice(m_marker));
     }
     if (!request.leaveOpen) {
         return render(request.text, request.images.size(), prompt);
@@ -156,8 +134,7 @@ std::string PromptBuilder::promptText(const PromptRequest& request, Prompt& prom
         throwBadInput(fmt::format("The chat template {} does not write the user's words exactly "
                                   "once, so no question can follow them later.",
                                   m_template->origin()),
-                      "Ask one question per run, or write the whole prompt yourself and turn the "
-                      "template off.");
+                      fmt::format("Ask one question per run. Or: {}", plainPromptAdvice(m_marker)));
     }
     prompt.questionTail = text.substr(end);
     return text.substr(0, begin);
@@ -241,7 +218,7 @@ void PromptBuilder::addTokens(const std::vector<TokenId>& ids,
         if (id >= m_config.decoder.vocabulary) {
             throwBadInput(fmt::format("Token {} (\"{}\") is outside the model's vocabulary of {}.",
                                       id, m_tokenizer.tokenString(id), m_config.decoder.vocabulary),
-                          "config.json and tokenizer.json belong to different models.");
+                          kMixedFilesAdvice);
         }
         add(id, m_tokenizer.isSpecial(id) ? TokenKind::Special : TokenKind::Text, -1, {});
     }

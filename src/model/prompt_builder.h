@@ -18,6 +18,9 @@
 
 namespace ecokv::model {
 
+/// What to do where no chat template can be used; `marker` as of imageMarker().
+std::string plainPromptAdvice(const std::string& marker);
+
 class PromptBuilder {
 public:
     static PromptBuilder open(const std::filesystem::path& folder, const Family& family);
@@ -33,6 +36,8 @@ public:
     const PictureProcessor* pictureProcessor() const { return m_processor.get(); } ///< or null
     const std::optional<ChatTemplate>& chatTemplate() const { return m_template; }
     const std::string& imageMarker() const { return m_marker; } ///< "<image>"; "" = text only
+    /// Ids of words that follow a prompt; throws Error{BadInput} if they hold a picture's marker.
+    std::vector<TokenId> encodeQuestion(const std::string& text) const;
 
 private:
     /// Text around the user's words; found by rendering a stand-in for them.
@@ -52,6 +57,7 @@ private:
                                 Prompt& prompt) const;
     std::vector<PreparedPicture> preparePictures(const PromptRequest& request,
                                                  Prompt& prompt) const;
+    void refuseOtherMarkers(const std::string& text) const;
     void requireMatchingMarkers(const PromptRequest& request, const std::string& text) const;
     /// `text` with the markers from `first` on replaced.
     std::string expand(const std::string& text, const std::vector<PreparedPicture>& pictures,

@@ -3,6 +3,7 @@
 
 #include "model/doctor.h"
 #include "session/memory_forecast.h"
+#include "session/token_budget.h"
 
 #include <array>
 
@@ -35,10 +36,11 @@ void addMemory(DoctorReport& report, const DoctorRequest& request) {
     addGood(report, "Memory", "One full layer",
             fmt::format("{} for {} tokens", sizeText(memory.fullLayer), report.promptTokens));
     addGood(report, "Memory", "Kept cache",
-            request.budget > 0 ? fmt::format("{} with {} tokens per head; {} without eviction",
-                                             sizeText(memory.keptCache), request.budget,
-                                             sizeText(memory.fullCache))
-                               : fmt::format("{}: nothing is evicted", sizeText(memory.keptCache)));
+            memory.keptCache < memory.fullCache
+                ? fmt::format("{} with {} tokens per head; {} without eviction",
+                              sizeText(memory.keptCache), request.budget,
+                              sizeText(memory.fullCache))
+                : fmt::format("{}: nothing is evicted", sizeText(memory.keptCache)));
     addGood(report, "Memory", "Working", fmt::format("about {}", sizeText(memory.working)));
     const std::string total =
         fmt::format("{}, of which {} besides the weights", sizeText(memory.total()),
@@ -115,6 +117,7 @@ void addModel(DoctorReport& report, const model::Examination& found, const Docto
 
 DoctorReport makeDoctorReport(const DoctorRequest& request, const ChosenDevice& device,
                               model::ComputeDType dtype) {
+    checkBudget(request.budget);
     const model::Examination found = model::examineModel(examinationOf(request, device, dtype));
     DoctorReport report;
     report.findings = found.findings;

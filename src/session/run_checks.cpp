@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "session/decode_evictor.h"
 #include "session/runner.h"
+#include "session/token_budget.h"
 #include "trace/cache_file.h"
 #include "trace/write_target.h"
 
@@ -114,6 +115,13 @@ void checkComparison(const RunConfig& config) {
 
 } // namespace
 
+void checkBudget(std::int64_t tokens) {
+    if (tokens < 0) {
+        throwUsage(fmt::format("The budget is {} tokens.", tokens),
+                   "Give at least 1, or 0 to keep everything.");
+    }
+}
+
 void checkRunConfig(const RunConfig& config) {
     if (config.model.empty()) {
         throwUsage("No model folder was given.", "Name a Hugging Face folder.");
@@ -122,10 +130,7 @@ void checkRunConfig(const RunConfig& config) {
         throwUsage(fmt::format("{} new tokens were asked for.", config.maxNewTokens),
                    fmt::format("Ask for at least 1 and at most {}.", kMostTokens));
     }
-    if (config.policy.budget < 0) {
-        throwUsage(fmt::format("The budget is {} tokens.", config.policy.budget),
-                   "Give at least 1, or 0 to keep everything.");
-    }
+    checkBudget(config.policy.budget);
     const bool sampling = config.temperature >= 0 && config.topP > 0 && config.topP <= 1 &&
                           config.topK >= 0; // written so that NaN fails
     if (!sampling) {
@@ -135,7 +140,8 @@ void checkRunConfig(const RunConfig& config) {
     }
     if (config.threads < 0 || config.recordWindow < 0) {
         throwUsage(fmt::format("Threads ({}) and recorded window ({}) cannot be negative.",
-                               config.threads, config.recordWindow));
+                               config.threads, config.recordWindow),
+                   "Give 0 or more: --threads 0 chooses by the size of the model.");
     }
     if (config.prefillChunk < 0) {
         throwUsage(

@@ -40,7 +40,8 @@ public:
     FieldReader(Json object, std::string where)
         : m_object(std::move(object)), m_where(std::move(where)) {
         if (!m_object.is_object()) {
-            throwBadInput(fmt::format("{} is not a JSON object.", m_where));
+            throwBadInput(fmt::format("{} is not a JSON object.", m_where),
+                          "Write the settings as {\"model\": ..., \"prompt\": ...}.");
         }
     }
 
@@ -55,7 +56,8 @@ public:
         } catch (const Json::exception&) {
             throwBadInput(
                 fmt::format("{} has \"{}\" = {}, which is of the wrong type or beyond its range.",
-                            m_where, name, found->dump()));
+                            m_where, name, found->dump()),
+                "A run that was saved by this program shows every field with its type.");
         }
         m_object.erase(found);
     }
@@ -79,7 +81,8 @@ public:
         if (!m_object.empty()) {
             throwBadInput(
                 fmt::format("{} has an unknown field \"{}\".", m_where, m_object.begin().key()),
-                "It may come from a newer version of this program.");
+                "It may come from a newer version of this program: update it, or remove the "
+                "field.");
         }
     }
 
@@ -221,7 +224,8 @@ RunConfig runConfigFromJson(const std::string& text) {
     try {
         parsed = Json::parse(text);
     } catch (const Json::parse_error& error) {
-        throwBadInput(fmt::format("The run settings are not valid JSON (byte {}).", error.byte));
+        throwBadInput(fmt::format("The run settings are not valid JSON (byte {}).", error.byte),
+                      "Correct the file there, or save the run again.");
     }
     RunConfig config;
     FieldReader fields(std::move(parsed), "The run settings");

@@ -48,6 +48,16 @@ TEST(RopeConfig, yarnStretchesSlowPairsAndSharpensAttention) {
     EXPECT_FLOAT_EQ(rope.attentionScaling, 1.1386294F); // 0.1 ln 4 + 1
 }
 
+// InternVL3: nothing is stretched within max_position_embeddings, theta^(-2i / 16) stays.
+TEST(RopeConfig, dynamicTurnsPlainlyWithinTheContext) {
+    const DecoderConfig decoder =
+        parse(kHeads + R"("rope_theta":1e4,"rope_scaling":{"type":"dynamic","rope_type":"dynamic",
+                          "factor":2.0})");
+    expectFrequencies(only(decoder), {1.0F, 0.31622777F, 0.1F, 0.031622777F, 0.01F, 0.0031622777F,
+                                      0.001F, 3.1622777e-4F});
+    EXPECT_FLOAT_EQ(only(decoder).attentionScaling, 1.0F);
+}
+
 TEST(RopeConfig, yarnTakesItsOwnBoundsAndScales) {
     const DecoderConfig decoder =
         parse(kHeads + R"("rope_theta":1e4,"rope_scaling":{"type":"yarn","factor":4.0,

@@ -167,7 +167,7 @@ TEST(Checkpoint, listsMissingShards) { // F082
     folder.write("s1", oneTensor("a", 1));
     folder.write("s3", oneTensor("c", 3));
     const std::string said = refusal([&] { Checkpoint::open(folder.path()); });
-    EXPECT_SAYS(said, "names 3 weight files, but 1 of them are missing: s2");
+    EXPECT_SAYS(said, "names 3 weight files, of which 1 cannot be found: s2");
 }
 
 TEST(Checkpoint, refusesAStaleIndex) { // F083

@@ -38,6 +38,21 @@ def run_ecokv(*arguments: object, **options: Any) -> dict[str, Any]:
     return result
 
 
+def edit_json(path: Path, **changes: Any) -> None:
+    """Sets keys of a JSON file; None removes one. "text_config.rope_theta" stands for a key inside."""
+    content = json.loads(path.read_text("utf-8"))
+    for dotted, value in changes.items():
+        *parents, key = dotted.split(".")
+        target = content
+        for parent in parents:
+            target = target[parent]
+        if value is None:
+            target.pop(key, None)
+        else:
+            target[key] = value
+    path.write_text(json.dumps(content), "utf-8")
+
+
 @pytest.fixture(scope="session")
 def demo_documents() -> list[dict[str, Any]]:
     """The demo documents: file, lines, questions with right answers."""

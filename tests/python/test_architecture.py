@@ -92,6 +92,44 @@ def test_a_library_is_included_only_by_its_owner(library: str) -> None:
     assert not wrong, "\n".join(wrong)
 
 
+def arguments_of(text: str, begin: int) -> list[str]:
+    """Of the call whose bracket opens before `begin`."""
+    depth, quoted, arguments, at = 1, False, [""], begin
+    while depth > 0:
+        letter = text[at]
+        if quoted:
+            if letter == "\\":
+                arguments[-1] += letter
+                at += 1
+            quoted = letter != '"'
+        elif letter == '"':
+            quoted = True
+        elif letter in "({[":
+            depth += 1
+        elif letter in ")}]":
+            depth -= 1
+        if depth == 1 and letter == "," and not quoted:
+            arguments.append("")
+        elif depth > 0:
+            arguments[-1] += text[at]
+        at += 1
+    return [argument.strip() for argument in arguments]
+
+
+def test_every_refusal_says_what_to_do() -> None:
+    """Errors of a user's files and settings carry advice: `throwBadInput(message, advice)`, never one half of it."""
+    seen, silent = 0, []
+    for path in tracked("src/model/*.cpp", "src/model/*.h", "src/session/*.cpp", "src/cli/*.cpp"):
+        text = path.read_text("utf-8")
+        for call in re.finditer(r"\bthrow(?:BadInput|Usage)\(", text):
+            seen += 1
+            arguments = arguments_of(text, call.end())
+            if len(arguments) != 2 or arguments[1] in ('""', "{}"):
+                silent.append(f"{path.relative_to(ROOT)}:{text.count(chr(10), 0, call.start()) + 1}: {arguments[0][:80]}")
+    assert seen > 200, "the scan found too few refusals to mean anything"
+    assert not silent, "\n".join(silent)
+
+
 def test_session_headers_name_no_foreign_type() -> None:
     """The desktop includes these; they must stay free of Torch, CUDA, HDF5 and Qt (engine.h also of model)."""
     public = ("engine.h", "run_config.h", "run_result.h", "policy_catalogue.h")

@@ -251,6 +251,8 @@ def test_what_does_not_fit_is_refused_with_both_numbers(tmp_path: Path) -> None:
 
     assert "1 picture marker(s) <start_of_image>, but 2 picture(s)" in said(
         text="<start_of_image>", images=paths, template=False)
+    soft = said(text="What is <image_soft_token>?", images=paths[:1])
+    assert "The words hold <image_soft_token>" in soft and "a whole picture is marked by <start_of_image>" in soft
     edit_json(folder / "processor_config.json", **{"image_processor.size": {"height": 32, "width": 48}})
     assert "48 x 32" in said(text="?", images=paths[:1]) and "48 x 48" in said(text="?", images=paths[:1])
     edit_json(folder / "processor_config.json", image_seq_length=256)

@@ -275,6 +275,24 @@ def test_markers_and_pictures_must_match(plain: Path, tmp_path: Path, text: str,
     assert "<|image_pad|>" in said and f"{pictures} picture(s)" in said
 
 
+@pytest.mark.parametrize("template", [True, False])
+def test_the_marker_of_a_video_is_refused_in_the_words(plain: Path, tmp_path: Path, template: bool) -> None:
+    """F055: nothing would fill it, and what stands behind it would move. Its neighbours are words like others."""
+    pictures = saved(tmp_path, [photo(60, 60)])
+    marker = "" if template else "<|vision_start|><|image_pad|><|vision_end|>"
+    said = prompt_refusal(plain, tmp_path, marker + "What moves in <|video_pad|>?", pictures, template)
+    assert "The words hold <|video_pad|>, which stands for a video" in said and "frames of a video can be given as pictures" in said
+    assert our_prompt(plain, tmp_path, "What does <|vision_pad|> mean?", pictures).answer["image_tokens"] > 0
+
+
+def test_a_question_holds_no_marker(plain: Path, tmp_path: Path) -> None:
+    """F055: also where questions come after a context that is read already."""
+    (picture,) = saved(tmp_path, [photo(60, 60)])
+    for marker in ("<|video_pad|>", "<|image_pad|>"):
+        done = run_program("ecokv", "run", "--model", plain, "--image", picture, "--policy", "full", "--ask", f"And {marker}?")
+        assert done.returncode == 3 and marker in done.stderr, done.stderr
+
+
 @pytest.mark.parametrize(("file", "key", "value", "said"), [
     ("processor_config.json", "image_processor.patch_size", 16, ["patch_size = 16", "made for 14"]),
     ("processor_config.json", "image_processor.merge_size", 1, ["merge_size = 1", "made for 2"]),

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import torch
 from conftest import DEMO_MODEL
+from conftest import edit_json as edit_json  # for those who make checkpoints
 from model_probe import probe
 from tiny_llava import ProbeRun, run_probe
 from transformers import AddedToken, PreTrainedModel, PreTrainedTokenizerFast
@@ -74,21 +75,6 @@ def save_tokenizer(folder: Path, specials: Iterable[str] = (), template: str | N
     tokenizer.chat_template = template or (DEMO_MODEL / "chat_template.jinja").read_text("utf-8")
     tokenizer.save_pretrained(folder)
     return tokenizer
-
-
-def edit_json(path: Path, **changes: Any) -> None:
-    """Sets keys of a JSON file; None removes one. "text_config.rope_theta" stands for a key inside."""
-    content = json.loads(path.read_text("utf-8"))
-    for dotted, value in changes.items():
-        *parents, key = dotted.split(".")
-        target = content
-        for parent in parents:
-            target = target[parent]
-        if value is None:
-            target.pop(key, None)
-        else:
-            target[key] = value
-    path.write_text(json.dumps(content), "utf-8")
 
 
 def copy_tiny(source: Path, target: Path, **changes: Any) -> Path:

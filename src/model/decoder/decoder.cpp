@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "model/file_advice.h"
 #include "model/tensor_rows.h"
 
 #include <fmt/format.h>
@@ -65,7 +66,8 @@ at::Tensor Decoder::embed(std::span<const TokenId> ids) const {
     for (std::size_t i = 0; i < ids.size(); ++i) {
         if (ids[i] < 0 || ids[i] >= m_config.vocabulary) {
             throwBadInput(fmt::format("Token {} has id {}, but the vocabulary has {} entries.", i,
-                                      ids[i], m_config.vocabulary));
+                                      ids[i], m_config.vocabulary),
+                          kMixedFilesAdvice);
         }
         index.data_ptr<std::int64_t>()[i] = ids[i];
     }

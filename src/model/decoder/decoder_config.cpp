@@ -6,6 +6,7 @@
 #include "model/decoder/decoder_traits.h"
 #include "model/decoder/layer_types.h"
 #include "model/decoder/rope_config.h"
+#include "model/file_advice.h"
 
 #include <fmt/format.h>
 
@@ -22,20 +23,25 @@ void readHeads(const JsonObject& text, const DecoderTraits& traits, DecoderConfi
     decoder.kvHeads = size(text, kvHeads, unset ? decoder.heads : traits.kvHeads);
     if (decoder.heads % decoder.kvHeads != 0) {
         throwBadInput(fmt::format("{} = {} does not divide num_attention_heads = {}.",
-                                  text.where(kvHeads), decoder.kvHeads, decoder.heads));
+                                  text.where(kvHeads), decoder.kvHeads, decoder.heads),
+                      fmt::format("Every KV head serves the same number of query heads. {}",
+                                  restoreAdvice(text, kvHeads)));
     }
     const bool derived = traits.headDim == 0 && !text.has("head_dim");
     if (derived && decoder.hidden % decoder.heads != 0) {
         throwBadInput(fmt::format("{} = {} is not a multiple of num_attention_heads = {} and "
                                   "head_dim is missing.",
-                                  text.where("hidden_size"), decoder.hidden, decoder.heads));
+                                  text.where("hidden_size"), decoder.hidden, decoder.heads),
+                      "Add head_dim if the model has heads of another width; if not, download "
+                      "config.json again: one of the two numbers is wrong.");
     }
     decoder.headDim =
         size(text, "head_dim",
              derived ? decoder.hidden / decoder.heads : traits.headDim); // field case F095
     if (decoder.headDim % 2 != 0) {
         throwBadInput(fmt::format("{} = {} is odd; rotary positions need pairs.",
-                                  text.where("head_dim"), decoder.headDim));
+                                  text.where("head_dim"), decoder.headDim),
+                      restoreAdvice(text, "head_dim"));
     }
 }
 
@@ -57,7 +63,7 @@ void readGemma(const JsonObject& text, DecoderConfig& decoder) {
     if (text.boolean("use_bidirectional_attention", false)) {
         throwBadInput(
             fmt::format("{} = true is not supported.", text.where("use_bidirectional_attention")),
-            "A model that sees later text generates none.");
+            "Such a model sees later text and writes none; open one that answers.");
     }
     decoder.normsAddOne = decoder.normsBehindBlocks = true;
     decoder.picturesSeeThemselves = true;
@@ -65,7 +71,9 @@ void readGemma(const JsonObject& text, DecoderConfig& decoder) {
     const char* key = "query_pre_attn_scalar";
     const double scalar = text.number(key, 256.0);
     if (!(scalar > 0.0)) {
-        throwBadInput(fmt::format("{} = {} must be positive.", text.where(key), scalar));
+        throwBadInput(
+            fmt::format("{} = {} must be positive.", text.where(key), scalar),
+            fmt::format("It is 256 in most Gemma 3 models. {}", restoreAdvice(text, key)));
     }
     decoder.queryScale = std::sqrt(decoder.headDim / scalar);
 }
@@ -81,11 +89,13 @@ void readHybrid(const JsonObject& text, DecoderConfig& decoder) {
     if (decoder.deltaNet.valueHeads % decoder.deltaNet.keyHeads != 0) {
         throwBadInput(fmt::format("{} = {} is not a multiple of linear_num_key_heads = {}.",
                                   text.where("linear_num_value_heads"), decoder.deltaNet.valueHeads,
-                                  decoder.deltaNet.keyHeads));
+                                  decoder.deltaNet.keyHeads),
+                      restoreAdvice(text, "linear_num_value_heads"));
     }
     if (decoder.activation != Activation::Silu) {
         throwBadInput(
-            fmt::format("{}: a delta net works with silu only.", text.where("hidden_act")));
+            fmt::format("{}: a delta net works with silu only.", text.where("hidden_act")),
+            restoreAdvice(text, "hidden_act"));
     }
 }
 
@@ -103,7 +113,7 @@ DecoderConfig parseDecoder(const JsonObject& text) {
     if (decoder.layers > kMostLayers) {
         throwBadInput(fmt::format("{} = {} is more than any model has.",
                                   text.where("num_hidden_layers"), decoder.layers),
-                      "Check config.json.");
+                      restoreAdvice(text, "num_hidden_layers"));
     }
     readHeads(text, traits, decoder);
     decoder.maxPositions = size(text, "max_position_embeddings", traits.maxPositions);

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "model/config_values.h"
+#include "model/file_advice.h"
 
 #include <fmt/format.h>
 
@@ -59,7 +60,10 @@ LayerKinds writtenKinds(const JsonObject& text, const DecoderTraits& traits,
     }
     if (kinds.size() != static_cast<std::size_t>(decoder.layers)) {
         throwBadInput(fmt::format("{} must name the attention of {} layers, but names {}.",
-                                  text.where(key), decoder.layers, kinds.size()));
+                                  text.where(key), decoder.layers, kinds.size()),
+                      fmt::format("The list needs one entry for each of num_hidden_layers; without "
+                                  "it the usual order of the family is taken. {}",
+                                  restoreAdvice(text, key)));
     }
     return kinds;
 }
@@ -91,8 +95,8 @@ void requireUniform(const JsonObject& text, const LayerKinds& kinds, const Layer
         throwBadInput(
             fmt::format("{} mixes kinds of attention that a {} decoder does not have.",
                         text.where("layer_types"), decoder.family),
-            "A llama decoder has full attention in every layer, a mistral decoder the same kind "
-            "in every layer.");
+            "A llama decoder has full attention in every layer, a mistral decoder the same kind in "
+            "every layer; if this model is of another family, it is not supported.");
     }
 }
 

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "model/config_values.h"
 #include "model/decoder/rope_frequencies.h"
+#include "model/file_advice.h"
 
 #include <fmt/format.h>
 
@@ -40,7 +41,8 @@ void refuseNested(const JsonObject& rope, const DecoderConfig& decoder) {
 
 double positive(const JsonObject& object, const char* key, double value) {
     if (!(value > 0.0)) {
-        throwBadInput(fmt::format("{} = {} must be positive.", object.where(key), value));
+        throwBadInput(fmt::format("{} = {} must be positive.", object.where(key), value),
+                      restoreAdvice(object, key));
     }
     return value;
 }
@@ -72,13 +74,20 @@ std::int32_t rotaryDim(const JsonObject& text, const JsonObject& rope, const Dec
     const char* key = "partial_rotary_factor";
     const double partial = rope.number(key, text.number(key, traits.partialRotary));
     if (!traits.isHybrid && partial != 1.0) {
-        throwBadInput(fmt::format("{} = {}: a {} decoder turns whole heads.", rope.where(key),
-                                  partial, decoder.family));
+        throwBadInput(
+            fmt::format("{} = {}: a {} decoder turns whole heads.", rope.where(key), partial,
+                        decoder.family),
+            fmt::format("Decoders that turn a part of each head are supported for Qwen3.5 only; if "
+                        "this one turns all of it, leave the key out. {}",
+                        restoreAdvice(rope, key)));
     }
     const auto dims = static_cast<std::int32_t>(decoder.headDim * partial);
     if (!(partial > 0.0 && partial <= 1.0) || dims < 2 || dims % 2 != 0) {
         throwBadInput(fmt::format("{} = {} of heads of {} gives no pairs.", rope.where(key),
-                                  partial, decoder.headDim));
+                                  partial, decoder.headDim),
+                      fmt::format("The share lies above 0 and at most at 1, and the turned dims "
+                                  "are an even number. {}",
+                                  restoreAdvice(rope, key)));
     }
     return dims;
 }
@@ -94,7 +103,8 @@ std::array<std::int64_t, 3> sections(const JsonObject& rope, const DecoderTraits
     }
     if (list == nullptr && traits.mrope == MropeLayout::Chunked) {
         throwBadInput(fmt::format("{} is missing.", rope.where(key)),
-                      "A Qwen2-VL decoder needs it to place pictures.");
+                      fmt::format("A Qwen2-VL decoder needs it to place pictures. {}",
+                                  restoreAdvice(rope, key)));
     }
     if (list != nullptr) {
         const bool isTriple =
@@ -102,14 +112,19 @@ std::array<std::int64_t, 3> sections(const JsonObject& rope, const DecoderTraits
                 return n.is_number_integer() && n.get<std::int64_t>() >= 0;
             });
         if (!isTriple) {
-            throwBadInput(fmt::format("{} must be three numbers.", rope.where(key)));
+            throwBadInput(
+                fmt::format("{} must be three numbers.", rope.where(key)),
+                fmt::format("They count the pairs of time, row and column, as [16, 24, 24]. {}",
+                            restoreAdvice(rope, key)));
         }
         pairs = list->get<std::array<std::int64_t, 3>>();
     }
     const bool isChunked = traits.mrope == MropeLayout::Chunked;
     if (isChunked && std::accumulate(pairs.begin(), pairs.end(), std::int64_t{0}) != count) {
         throwBadInput(fmt::format("{} = [{}, {}, {}] does not add up to the {} pairs of a head.",
-                                  rope.where(key), pairs[0], pairs[1], pairs[2], count));
+                                  rope.where(key), pairs[0], pairs[1], pairs[2], count),
+                      fmt::format("They share out half of head_dim among time, row and column. {}",
+                                  restoreAdvice(rope, key)));
     }
     return pairs;
 }
@@ -159,9 +174,11 @@ RopeSettings readOfType(const JsonObject& text, const DecoderTraits& traits,
     if (const auto parameters = text.findObject("rope_parameters")) {
         rope = parameters->findObject(type);
         if (!parameters->raw().empty() && !parameters->find(kFull) && !parameters->find(kSliding)) {
-            throwBadInput(fmt::format("{} names neither {} nor {}.", text.where("rope_parameters"),
-                                      kFull, kSliding),
-                          "A Gemma 3 decoder has rotary settings for each of the two.");
+            throwBadInput(
+                fmt::format("{} names neither {} nor {}.", text.where("rope_parameters"), kFull,
+                            kSliding),
+                fmt::format("A Gemma 3 decoder has rotary settings for each of the two. {}",
+                            restoreAdvice(text, "rope_parameters")));
         }
     }
     const auto scaling = isFull ? text.findObject("rope_scaling") : std::nullopt;

@@ -2,6 +2,7 @@
 #include "model/decoder/rope_frequencies.h"
 
 #include "base/error.h"
+#include "model/file_advice.h"
 
 #include <fmt/format.h>
 
@@ -36,7 +37,9 @@ void applyLlama3(std::vector<float>& frequencies, const RopeInput& input) {
     const double high = required(input.rope, "high_freq_factor");
     if (!(high > low)) {
         throwBadInput(fmt::format("{} = {} must be larger than low_freq_factor = {}.",
-                                  input.rope.where("high_freq_factor"), high, low));
+                                  input.rope.where("high_freq_factor"), high, low),
+                      fmt::format("Llama 3 models have 4 and 1. {}",
+                                  restoreAdvice(input.rope, "high_freq_factor")));
     }
     const auto trained = static_cast<double>(input.trainedPositions);
     for (float& frequency : frequencies) {
@@ -96,6 +99,12 @@ void applyYarn(RopeSettings& settings, const RopeInput& input) {
     }
 }
 
+/// mrope: an axis for each pair. dynamic (InternVL3): stretched only where a text grows beyond
+/// max_position_embeddings, and no prompt does.
+bool turnsPlainly(const std::string& type) {
+    return type == "default" || type == "mrope" || type == "dynamic";
+}
+
 } // namespace
 
 RopeSettings ropeSettings(const RopeInput& input) {
@@ -115,9 +124,9 @@ RopeSettings ropeSettings(const RopeInput& input) {
         applyLlama3(settings.inverseFrequencies, input);
     } else if (type == "yarn") {
         applyYarn(settings, input);
-    } else if (type != "default" && type != "mrope") { // mrope: default with an axis per pair
+    } else if (!turnsPlainly(type)) {
         throwBadInput(fmt::format("{} = \"{}\" is not supported.", input.rope.where(key), type),
-                      "Supported rope types are default, linear, llama3 and yarn.");
+                      "Supported rope types are default, dynamic, linear, llama3 and yarn.");
     }
     return settings;
 }

@@ -6,6 +6,7 @@
 #include "model/config_values.h"
 #include "model/decoder/decoder_config.h"
 #include "model/families/family.h"
+#include "model/file_advice.h"
 #include "model/image/clip_processor.h"
 #include "model/image/placement.h"
 #include "model/image/stated_tokens.h"
@@ -163,7 +164,7 @@ private:
         if (!tokenizer.knows(id)) {
             throwBadInput(fmt::format("{}: {} is {}, but {} has no such token.", m_parts.configPath,
                                       key, id, tokenizer.origin()),
-                          "config.json and tokenizer.json belong to different models.");
+                          kMixedFilesAdvice);
         }
         return tokenizer.tokenString(id);
     }

@@ -5,6 +5,7 @@
 #include "model/config_values.h"
 #include "model/decoder/decoder_config.h"
 #include "model/families/family.h"
+#include "model/file_advice.h"
 #include "model/image/got_ocr2_processor.h"
 #include "model/image/stated_tokens.h"
 #include "model/vision/internvl_tower.h"
@@ -35,9 +36,9 @@ struct InternVlParts {
     std::int32_t tokens() const { return side() * side(); }
 };
 
-/// What the processor writes around the tokens of a picture.
+/// What the processor writes around the tokens of a picture, and what stands for a video.
 struct Wrappers {
-    std::string before = "<img>", after = "</img>";
+    std::string before = "<img>", after = "</img>", video = "<video>";
 };
 
 class InternVlProcessor final : public PictureProcessor {
@@ -52,6 +53,7 @@ public:
 
     const std::string& source() const override { return m_settings.pictures.tile.source; }
     const std::string& marker() const override { return m_settings.marker; }
+    std::string videoMarker() const override { return m_settings.wrappers.video; }
     PreparedPicture prepare(const Picture& picture, std::size_t count) const override;
     std::vector<std::pair<std::string, std::string>> describe() const override;
 
@@ -164,6 +166,7 @@ Wrappers readWrappers(const std::filesystem::path& folder) {
     };
     read("start_image_token", wrappers.before);
     read("end_image_token", wrappers.after);
+    read("video_token", wrappers.video);
     return wrappers;
 }
 
@@ -196,10 +199,14 @@ std::unique_ptr<PictureProcessor> InternVl::openProcessor(const std::filesystem:
                                   "{} x {}.",
                                   pictures.tile.source, pictures.tile.size.width,
                                   pictures.tile.size.height, m_parts.configPath, side, side),
-                      "The two files belong to different models.");
+                      kMixedFilesAdvice);
+    }
+    Wrappers wrappers = readWrappers(folder);
+    if (!tokenizer.find(wrappers.video)) {
+        wrappers.video.clear(); // five letters in brackets like any other
     }
     return std::make_unique<InternVlProcessor>(InternVlProcessor::Settings{
-        m_parts, std::move(pictures), imageTokenText(tokenizer), readWrappers(folder)});
+        m_parts, std::move(pictures), imageTokenText(tokenizer), std::move(wrappers)});
 }
 
 /// 0.5 = two features each way become one.
@@ -210,7 +217,7 @@ std::int32_t shuffleFactor(const JsonObject& root, const InternVlVisionConfig& v
         throwBadInput(fmt::format("{} = {} does not shrink a grid of {} x {} features evenly.",
                                   root.where("downsample_ratio"), ratio, vision.gridSide(),
                                   vision.gridSide()),
-                      "Check config.json.");
+                      restoreAdvice(root, "downsample_ratio"));
     }
     return static_cast<std::int32_t>(factor);
 }
@@ -227,7 +234,7 @@ void requireGrid(const JsonObject& root, const InternVlVisionConfig& vision) {
         throwBadInput(fmt::format("{} = \"full\" leaves {} features of a tile of {} patches.",
                                   root.where("vision_feature_select_strategy"),
                                   vision.patches() + 1, vision.patches()),
-                      "It must be \"default\".");
+                      "Set it to \"default\".");
     }
 }
 

@@ -3,6 +3,7 @@
 // joined to one grid of features, cut to the picture, with a learned newline behind every row.
 #include "base/error.h"
 #include "model/families/llava_parts.h"
+#include "model/file_advice.h"
 #include "model/image/anyres_processor.h"
 #include "model/image/tiles.h"
 #include "model/image/tower_square.h"
@@ -60,7 +61,7 @@ void LlavaNextProcessor::requireSameCanvas(const Picture& picture, const ImageSi
                                   picture.path, picture.width, picture.height, source(),
                                   canvas.width, canvas.height, m_settings.parts.configPath,
                                   other.width, other.height),
-                      "The two files belong to different models.");
+                      kMixedFilesAdvice);
     }
 }
 
@@ -197,7 +198,7 @@ void requireGrid(const ConfigFile& file, const LlavaParts& parts) {
         throwBadInput(fmt::format("{} leaves {} features of a tile of {} patches.",
                                   file.root.where("vision_feature_select_strategy"), parts.tokens(),
                                   parts.vision.patches()),
-                      "It must be \"default\" with a CLIP tower and \"full\" with a SigLIP tower.");
+                      "Set it to \"default\" with a CLIP tower and \"full\" with a SigLIP tower.");
     }
 }
 

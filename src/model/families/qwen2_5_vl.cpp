@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "model/config_values.h"
 #include "model/families/qwen_vl.h"
+#include "model/file_advice.h"
 
 #include <fmt/format.h>
 
@@ -18,7 +19,7 @@ std::int32_t windowSide(const JsonObject& vision, const QwenTowerConfig& tower) 
         throwBadInput(fmt::format("{} = {} is smaller than the {} pixels of one image token.",
                                   vision.where("window_size"), pixels,
                                   tower.mergeSize * tower.patchSize),
-                      "Check config.json.");
+                      restoreAdvice(vision, "window_size"));
     }
     return side;
 }

@@ -7,7 +7,7 @@ namespace ecokv::model {
 
 std::unique_ptr<Family> readQwen35(const ConfigFile& file) {
     const Json nothing = Json::object();
-    const QwenVlTokens tokens{.image = 248056, .visionStart = 248053};
+    const QwenVlTokens tokens{.image = 248056, .visionStart = 248053, .video = 248057};
     return makeQwenVl(file, {"qwen3_5", "qwen3_5_text", {}, tokens},
                       readQwen3Tower(qwenVision(file.root, nothing)));
 }

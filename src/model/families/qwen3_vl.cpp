@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "model/config_values.h"
 #include "model/families/qwen_vl.h"
+#include "model/file_advice.h"
 
 #include <fmt/format.h>
 
@@ -20,7 +21,7 @@ std::int32_t positionSide(const JsonObject& vision) {
     const auto side = static_cast<std::int32_t>(std::lround(std::sqrt(count)));
     if (std::int64_t{side} * side != count) {
         throwBadInput(fmt::format("{} = {} is not a square number.", vision.where(key), count),
-                      "Check config.json.");
+                      restoreAdvice(vision, key));
     }
     return side;
 }

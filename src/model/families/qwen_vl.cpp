@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "model/config_values.h"
 #include "model/decoder/decoder_config.h"
+#include "model/file_advice.h"
 #include "model/image/qwen_image.h"
 #include "model/vision/qwen_tower.h"
 
@@ -15,11 +16,16 @@ namespace {
 
 class QwenVlProcessor final : public PictureProcessor {
 public:
-    QwenVlProcessor(QwenImageConfig settings, QwenVlTokens tokens, std::string marker)
-        : m_settings(std::move(settings)), m_tokens(tokens), m_marker(std::move(marker)) {}
+    /// Text of tokens, "<|image_pad|>".
+    struct Markers {
+        std::string image, video;
+    };
+    QwenVlProcessor(QwenImageConfig settings, QwenVlTokens tokens, Markers markers)
+        : m_settings(std::move(settings)), m_tokens(tokens), m_markers(std::move(markers)) {}
 
     const std::string& source() const override { return m_settings.source; }
-    const std::string& marker() const override { return m_marker; }
+    const std::string& marker() const override { return m_markers.image; }
+    std::string videoMarker() const override { return m_markers.video; }
     PreparedPicture prepare(const Picture& picture, std::size_t count) const override;
     std::vector<RopePosition> ropePositions(const Prompt& prompt) const override {
         return qwenRopePositions(prompt, m_tokens, m_settings.mergeSize);
@@ -29,7 +35,7 @@ public:
 private:
     QwenImageConfig m_settings;
     QwenVlTokens m_tokens;
-    std::string m_marker; ///< "<|image_pad|>", the image token itself
+    Markers m_markers;
 };
 
 PreparedPicture QwenVlProcessor::prepare(const Picture& picture, std::size_t /*count*/) const {
@@ -49,7 +55,7 @@ PreparedPicture QwenVlProcessor::prepare(const Picture& picture, std::size_t /*c
                                               edge(row, result.gridRows, picture.height),
                                               edge(column + 1, result.gridColumns, picture.width),
                                               edge(row + 1, result.gridRows, picture.height)}});
-            result.text += m_marker;
+            result.text += m_markers.image;
         }
     }
     result.input = {std::move(patches.values),
@@ -70,10 +76,9 @@ std::vector<std::pair<std::string, std::string>> QwenVlProcessor::describe() con
 
 class QwenVl final : public Family {
 public:
-    QwenVl(ModelConfig config, QwenTowerConfig tower, TokenId visionStart,
+    QwenVl(ModelConfig config, QwenTowerConfig tower, const QwenVlTokens& tokens,
            std::span<const PrefixRule> rules)
-        : Family(std::move(config)), m_tower(std::move(tower)), m_visionStart(visionStart),
-          m_rules(rules) {}
+        : Family(std::move(config)), m_tower(std::move(tower)), m_tokens(tokens), m_rules(rules) {}
 
     std::unique_ptr<PictureProcessor> openProcessor(const std::filesystem::path& folder,
                                                     const Tokenizer& tokenizer) const override {
@@ -82,9 +87,11 @@ public:
         requireSame(settings, "temporal_patch_size", settings.temporalPatchSize,
                     m_tower.temporalPatchSize);
         requireSame(settings, "merge_size", settings.mergeSize, m_tower.mergeSize);
-        return std::make_unique<QwenVlProcessor>(std::move(settings),
-                                                 QwenVlTokens{config().imageToken, m_visionStart},
-                                                 imageTokenText(tokenizer));
+        const bool knowsVideos = tokenizer.knows(m_tokens.video);
+        return std::make_unique<QwenVlProcessor>(
+            std::move(settings), m_tokens,
+            QwenVlProcessor::Markers{imageTokenText(tokenizer),
+                                     knowsVideos ? tokenizer.tokenString(m_tokens.video) : ""});
     }
     std::unique_ptr<VisionEncoder> takeVision(WeightLoader& loader) const override {
         loader.ignore("mtp."); // Qwen3.5: heads that guess several tokens ahead
@@ -98,12 +105,12 @@ private:
         if (prepared != wanted) { // else every token would be another part of the picture
             throwBadInput(fmt::format("{} has {} = {}, but the tower of {} is made for {}.",
                                       settings.source, key, prepared, config().path, wanted),
-                          "The two files belong to different models.");
+                          kMixedFilesAdvice);
         }
     }
 
     QwenTowerConfig m_tower;
-    TokenId m_visionStart;
+    QwenVlTokens m_tokens;
     std::span<const PrefixRule> m_rules;
 };
 
@@ -136,8 +143,12 @@ void readQwenTower(const JsonObject& vision, QwenTowerConfig& tower) {
     }
     const std::int32_t channels = size(vision, "in_channels", 3);
     if (channels != 3) {
-        throwBadInput(fmt::format("{} = {}: pictures have 3 channels here.",
-                                  vision.where("in_channels"), channels));
+        throwBadInput(
+            fmt::format("{} = {}: pictures have 3 channels here.", vision.where("in_channels"),
+                        channels),
+            fmt::format(
+                "A tower for other than RGB pictures is not supported; if this one takes RGB: {}",
+                restoreAdvice(vision, "in_channels")));
     }
 }
 
@@ -151,7 +162,7 @@ std::vector<std::int32_t> layerList(const JsonObject& vision, const char* key,
     for (const Json& layer : list->is_array() ? *list : Json::array({*list})) {
         if (!layer.is_number_integer() || layer < 0 || layer > 1'000'000) {
             throwBadInput(fmt::format("{} = {} must list layers.", vision.where(key), list->dump()),
-                          "Check config.json.");
+                          restoreAdvice(vision, key));
         }
         layers.push_back(layer.get<std::int32_t>());
     }
@@ -176,10 +187,12 @@ std::unique_ptr<Family> makeQwenVl(const ConfigFile& file, const QwenVlVersion& 
                                   config.path, tower.output, config.decoder.hidden),
                       "Check vision_config and text_config.");
     }
-    const std::int64_t visionStart =
-        root.integer("vision_start_token_id", version.tokens.visionStart);
-    return std::make_unique<QwenVl>(std::move(config), std::move(tower),
-                                    static_cast<TokenId>(visionStart), version.prefixRules);
+    const QwenVlTokens tokens{.image = config.imageToken,
+                              .visionStart =
+                                  tokenOf(root, "vision_start_token", version.tokens.visionStart),
+                              .video = tokenOf(root, "video_token", version.tokens.video)};
+    return std::make_unique<QwenVl>(std::move(config), std::move(tower), tokens,
+                                    version.prefixRules);
 }
 
 } // namespace ecokv::model

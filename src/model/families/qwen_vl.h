@@ -16,7 +16,7 @@ namespace ecokv::model {
 
 /// The tokens around a picture.
 struct QwenVlTokens {
-    TokenId image = 151655, visionStart = 151652;
+    TokenId image = 151655, visionStart = 151652, video = 151656;
 };
 
 struct QwenVlVersion {

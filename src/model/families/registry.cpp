@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "model/config_values.h"
 #include "model/families/family.h"
+#include "model/file_advice.h"
 #include "model/vision/vision_encoder.h"
 #include "model/weights/foreign_files.h"
 
@@ -102,7 +103,7 @@ std::string Family::imageTokenText(const Tokenizer& tokenizer) const {
     if (!tokenizer.knows(m_config.imageToken)) {
         throwBadInput(fmt::format("{} gives pictures the token id {}, but {} has no such token.",
                                   m_config.path, m_config.imageToken, tokenizer.origin()),
-                      "config.json and tokenizer.json belong to different models.");
+                      kMixedFilesAdvice);
     }
     return tokenizer.tokenString(m_config.imageToken);
 }

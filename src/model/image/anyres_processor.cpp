@@ -2,6 +2,7 @@
 #include "model/image/anyres_processor.h"
 
 #include "base/error.h"
+#include "model/file_advice.h"
 #include "model/image/tiles.h"
 
 #include <fmt/format.h>
@@ -18,8 +19,12 @@ ImageSize readCanvas(const JsonObject& object, const Json& pair) {
     const auto side = [&](std::size_t i) { return isPair ? pair[i].get<std::int64_t>() : 0; };
     constexpr std::int64_t kMost = 16384;
     if (side(0) < 1 || side(1) < 1 || side(0) > kMost || side(1) > kMost) {
-        throwBadInput(fmt::format("{} must be a list of [height, width] in pixels, but holds {}.",
-                                  object.where("image_grid_pinpoints"), pair.dump()));
+        throwBadInput(
+            fmt::format("{} must be a list of [height, width] in pixels, but holds {}.",
+                        object.where("image_grid_pinpoints"), pair.dump()),
+            fmt::format(
+                "Each pair gives the pixels of a canvas, from 1 to 16384, as [336, 672]. {}",
+                restoreAdvice(object, "image_grid_pinpoints")));
     }
     return {static_cast<std::int32_t>(side(1)), static_cast<std::int32_t>(side(0))};
 }
@@ -44,8 +49,10 @@ std::vector<ImageSize> readCanvases(const JsonObject& object, std::int32_t tileS
     const Json* written = object.find(key);
     const Json& list = written != nullptr ? *written : kPublished;
     if (!list.is_array() || list.empty() || list.size() > kMostCanvases) {
-        throwBadInput(fmt::format("{} must be a list of [height, width] with at least one entry.",
-                                  object.where(key)));
+        throwBadInput(
+            fmt::format("{} must be a list of [height, width] with at least one entry.",
+                        object.where(key)),
+            fmt::format("For example [[336, 672], [672, 336]]. {}", restoreAdvice(object, key)));
     }
     std::vector<ImageSize> canvases;
     for (const Json& pair : list) {
@@ -54,7 +61,7 @@ std::vector<ImageSize> readCanvases(const JsonObject& object, std::int32_t tileS
         if (canvas.width % tileSide != 0 || canvas.height % tileSide != 0) {
             throwBadInput(fmt::format("{}: {} is no whole number of tiles of {} x {} pixels.",
                                       object.where(key), pair.dump(), tileSide, tileSide),
-                          "The processor files and config.json belong to different models.");
+                          kMixedFilesAdvice);
         }
     }
     return canvases;

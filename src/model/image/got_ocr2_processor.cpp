@@ -2,6 +2,7 @@
 #include "model/image/got_ocr2_processor.h"
 
 #include "base/error.h"
+#include "model/file_advice.h"
 
 #include <fmt/format.h>
 
@@ -14,7 +15,8 @@ std::int32_t tileLimit(const JsonObject& settings, const char* key, std::int32_t
     const std::int64_t tiles = settings.integer(key, fallback);
     if (tiles < 1 || tiles > kMost) {
         throwBadInput(fmt::format("{} = {} must be a number of tiles from 1 to {}.",
-                                  settings.where(key), tiles, kMost));
+                                  settings.where(key), tiles, kMost),
+                      fmt::format("InternVL has 1 to 12. {}", restoreAdvice(settings, key)));
     }
     return static_cast<std::int32_t>(tiles);
 }
@@ -31,7 +33,9 @@ GotOcr2Config readGotOcr2Processor(const ProcessorFile& file) {
     readClipSettings(settings, config.tile);
     if (config.tile.shortestEdge != 0) {
         throwBadInput(
-            fmt::format("{} must give height and width of a tile.", settings.where("size")));
+            fmt::format("{} must give height and width of a tile.", settings.where("size")),
+            fmt::format("For example {{\"height\": 448, \"width\": 448}}. {}",
+                        restoreAdvice(settings, "size")));
     }
     config.limits.least = tileLimit(settings, "min_patches", 1);
     config.limits.most = tileLimit(settings, "max_patches", 12);

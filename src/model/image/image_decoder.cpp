@@ -25,7 +25,7 @@ struct Format {
 
 using namespace std::string_view_literals;
 
-constexpr std::string_view kVideo = "video";
+constexpr std::string_view kVideo = "video", kPointer = "Git LFS pointer";
 
 constexpr std::array kFormats{
     Format{"JPEG", "\xff\xd8\xff"sv, 0, decodeJpeg},
@@ -47,7 +47,7 @@ constexpr std::array kFormats{
     Format{"JPEG 2000", "jP  "sv, 4},
     Format{"JPEG XL", "\xff\x0a"sv},
     Format{"PDF", "%PDF"sv},
-    Format{"Git LFS pointer", "version https://git-lfs"sv},
+    Format{kPointer, "version https://git-lfs"sv},
     Format{"SVG or web page", "<"sv},
 };
 
@@ -78,10 +78,15 @@ RawImage decodeBytes(const ImageSource& source) {
                         "frame-%03d.png\", and give these in order.",
                         kAdvice, source.name));
     }
-    if (format->decode == nullptr) {
+    if (format->name == kPointer) {
         throwBadInput(
-            fmt::format("The file {} is a {}, which is not supported.", source.name, format->name),
-            kAdvice);
+            fmt::format("The file {} is a Git LFS pointer, not the picture.", source.name),
+            "Fetch the picture with `git lfs pull`.");
+    }
+    if (format->decode == nullptr) {
+        throwBadInput(fmt::format("The file {} is not supported: it is of the kind {}.",
+                                  source.name, format->name),
+                      kAdvice);
     }
     return format->decode(source);
 }
@@ -90,7 +95,8 @@ RawImage decodeBytes(const ImageSource& source) {
 
 void checkPictureSize(const std::string& name, std::int64_t width, std::int64_t height) {
     if (width < 1 || height < 1) {
-        throwBadInput(fmt::format("The picture {} has no pixels ({} x {}).", name, width, height));
+        throwBadInput(fmt::format("The picture {} has no pixels ({} x {}).", name, width, height),
+                      "Export the picture again from the program that made it.");
     }
     if (width > kMaxPicturePixels / height) {
         throwBadInput(fmt::format("The picture {} has {} x {} pixels; at most {} million are read.",

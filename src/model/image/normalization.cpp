@@ -2,6 +2,7 @@
 #include "model/image/normalization.h"
 
 #include "base/error.h"
+#include "model/file_advice.h"
 
 #include <fmt/format.h>
 
@@ -23,7 +24,8 @@ std::array<double, 3> readTriple(const JsonObject& settings, const char* key,
     for (std::size_t i = 0; i < 3; ++i) {
         if (!list->is_array() || list->size() != 3 || !(*list)[i].is_number()) {
             throwBadInput(
-                fmt::format("{} = {} must be three numbers.", settings.where(key), list->dump()));
+                fmt::format("{} = {} must be three numbers.", settings.where(key), list->dump()),
+                fmt::format("One each for red, green and blue. {}", restoreAdvice(settings, key)));
         }
         values[i] = (*list)[i].get<double>();
     }
@@ -91,7 +93,8 @@ std::int32_t pixelSide(const JsonObject& object, const char* key) {
     const auto value = object.findInteger(key);
     if (!value || *value < 1 || *value > 16384) {
         throwBadInput(
-            fmt::format("{} must be a number of pixels from 1 to 16384.", object.where(key)));
+            fmt::format("{} must be a number of pixels from 1 to 16384.", object.where(key)),
+            restoreAdvice(object, key));
     }
     return static_cast<std::int32_t>(*value);
 }
@@ -132,7 +135,7 @@ std::string ProcessorFile::type(std::initializer_list<const char*> supported) co
     std::string type = object.string(key, "");
     if (type.empty()) {
         throwBadInput(fmt::format("{} is missing.", object.where("image_processor_type")),
-                      "Without it the rules for resizing would be a guess.");
+                      restoreAdvice(object, "image_processor_type"));
     }
     const std::string written = type;
     if (constexpr std::string_view kFast = "Fast"; type.ends_with(kFast)) {

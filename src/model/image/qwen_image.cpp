@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "model/config_values.h"
+#include "model/file_advice.h"
 #include "model/image/image_decoder.h"
 
 #include <fmt/format.h>
@@ -21,7 +22,7 @@ std::int64_t pixelLimit(const JsonObject& object, const char* key, std::int64_t 
     if (!value || *value < 1 || *value > most) {
         throwBadInput(
             fmt::format("{} must be a number of pixels from 1 to {}.", object.where(key), most),
-            "It limits the area of a resized picture.");
+            fmt::format("It limits the area of a resized picture. {}", restoreAdvice(object, key)));
     }
     return *value;
 }
@@ -47,7 +48,7 @@ std::int32_t smallSize(const JsonObject& settings, const char* key, std::int32_t
     const std::int32_t value = size(settings, key, fallback);
     if (value > kMost) {
         throwBadInput(fmt::format("{} = {} is more than {}.", settings.where(key), value, kMost),
-                      "Fetch the file again.");
+                      restoreAdvice(settings, key));
     }
     return value;
 }

@@ -2,6 +2,7 @@
 #include "model/image/stated_tokens.h"
 
 #include "base/error.h"
+#include "model/file_advice.h"
 #include "model/json_file.h"
 
 #include <fmt/format.h>
@@ -20,7 +21,7 @@ void requireStatedTokens(const std::filesystem::path& folder, const StatedTokens
         throwBadInput(fmt::format("{} = {}, but the tower of {} gives {} tokens for {}.",
                                   processor.where(expected.key), *stated, expected.configPath,
                                   expected.tokens, expected.what),
-                      "The two files belong to different models.");
+                      kMixedFilesAdvice);
     }
 }
 

@@ -2,6 +2,7 @@
 #include "model/image/tower_square.h"
 
 #include "base/error.h"
+#include "model/file_advice.h"
 
 #include <fmt/format.h>
 
@@ -14,7 +15,7 @@ void requireSize(const TowerSquare& expected, const ImageSize& prepared) {
                         "{} x {}.",
                         expected.source, expected.picture, prepared.width, prepared.height,
                         expected.configPath, expected.side, expected.side),
-            "The two files belong to different models.");
+            kMixedFilesAdvice);
     }
 }
 

@@ -2,6 +2,7 @@
 #include "model/text/post_processor.h"
 
 #include "base/error.h"
+#include "model/file_advice.h"
 
 #include <fmt/format.h>
 
@@ -14,7 +15,8 @@ TokenId readIdOf(const JsonObject& processor, const char* key) {
     const Json* token = processor.find(key);
     if (token == nullptr || !token->is_array() || token->size() != 2 ||
         !(*token)[1].is_number_integer()) {
-        throwBadInput(fmt::format("{} must be a token and its id.", processor.where(key)));
+        throwBadInput(fmt::format("{} must be a token and its id.", processor.where(key)),
+                      "Write it as [\"</s>\", 2], or download tokenizer.json again.");
     }
     return (*token)[1].get<TokenId>();
 }
@@ -54,13 +56,15 @@ PostProcessor::Template PostProcessor::readTemplate(const JsonObject& node) {
     bool textSeen = false;
     const Json* single = node.find("single");
     if (single == nullptr || !single->is_array()) {
-        throwBadInput(fmt::format("{} must be a list.", node.where("single")));
+        throwBadInput(fmt::format("{} must be a list.", node.where("single")), kTokenizerAdvice);
     }
     for (const Json& part : *single) {
         const JsonObject entry(part, node.origin(), "post_processor.single");
         if (entry.has("Sequence")) {
             if (textSeen) {
-                throwBadInput(fmt::format("{} holds the text twice.", node.where("single")));
+                throwBadInput(fmt::format("{} holds the text twice.", node.where("single")),
+                              "A template for one text names \"Sequence\" once; download "
+                              "tokenizer.json again.");
             }
             textSeen = true;
             continue;
@@ -71,13 +75,16 @@ PostProcessor::Template PostProcessor::readTemplate(const JsonObject& node) {
         for (const Json& id : ids != nullptr ? *ids : Json::array()) {
             if (!id.is_number_integer()) {
                 throwBadInput(fmt::format("{} holds {}, which is no token id.",
-                                          special.where("ids"), id.dump()));
+                                          special.where("ids"), id.dump()),
+                              kTokenizerAdvice);
             }
             (textSeen ? result.after : result.before).push_back(id.get<TokenId>());
         }
     }
     if (!textSeen) {
-        throwBadInput(fmt::format("{} does not hold the text.", node.where("single")));
+        throwBadInput(fmt::format("{} does not hold the text.", node.where("single")),
+                      "A template for one text names {\"Sequence\": {\"id\": \"A\"}} once; "
+                      "download tokenizer.json again.");
     }
     return result;
 }

@@ -110,7 +110,9 @@ SplitBehavior parseSplitBehavior(const JsonObject& step) {
             return behavior;
         }
     }
-    throwBadInput(fmt::format("{} = \"{}\" is unknown.", step.where("behavior"), name));
+    throwBadInput(
+        fmt::format("{} = \"{}\" is unknown.", step.where("behavior"), name),
+        "Known are Removed, Isolated, MergedWithPrevious, MergedWithNext and Contiguous.");
 }
 
 std::vector<TextSpan> splitSpans(std::size_t size, const std::vector<TextSpan>& matches,

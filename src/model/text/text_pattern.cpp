@@ -110,7 +110,8 @@ private:
     [[noreturn]] void refuse(const std::string& what) const {
         throwBadInput(fmt::format("{}: the pattern {} uses {}, which is not supported.", m_origin,
                                   m_pattern, what),
-                      "Its tokens would differ from the reference, so it is not guessed.");
+                      "Report it with the name of the model: its tokens would differ from the "
+                      "reference, so it is not guessed.");
     }
 
     const std::string& m_pattern;
@@ -158,7 +159,9 @@ TextPattern TextPattern::regex(const std::string& pattern, const std::string& or
                                PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE, &error, &offset, nullptr);
     if (code->code == nullptr) {
         throwBadInput(fmt::format("{}: the pattern {} cannot be compiled: {} (at {}).", origin,
-                                  pattern, pcreMessage(error), offset));
+                                  pattern, pcreMessage(error), offset),
+                      "Check that tokenizer.json is complete; if the reference reads this pattern, "
+                      "report it with the name of the model.");
     }
     pcre2_jit_compile(code->code, PCRE2_JIT_COMPLETE); // without it matching is only slower
     return TextPattern(std::move(code));

@@ -83,7 +83,8 @@ std::string toForm(const std::string& text, UnicodeForm form) {
     const std::unique_ptr<utf8proc_uint8_t, decltype(&std::free)> owner(result, &std::free);
     if (length < 0) {
         throwBadInput(fmt::format("The text cannot be brought into a Unicode normal form: {}.",
-                                  utf8proc_errmsg(length)));
+                                  utf8proc_errmsg(length)),
+                      "Shorten the text, or remove its unusual characters.");
     }
     return {reinterpret_cast<const char*>(result), static_cast<std::size_t>(length)};
 }

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "model/config_values.h"
+#include "model/file_advice.h"
 #include "model/vision/vision_config.h"
 
 #include <fmt/format.h>
@@ -25,7 +26,8 @@ std::int32_t squareSide(const JsonObject& vision, const char* key, std::int32_t 
     if (!isSquare) {
         throwBadInput(fmt::format("{} = {} must be a square of at most 16384 pixels a side.",
                                   vision.where(key), value->dump()),
-                      "Towers for other shapes are not supported.");
+                      fmt::format("Towers for other shapes are not supported. {}",
+                                  restoreAdvice(vision, key)));
     }
     return (*value)[0].get<std::int32_t>();
 }

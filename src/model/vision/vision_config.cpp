@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "model/config_values.h"
+#include "model/file_advice.h"
 
 #include <fmt/format.h>
 
@@ -20,13 +21,16 @@ std::vector<std::int32_t> encoderLayers(const JsonObject& config, std::int32_t l
     }
     for (const Json& entry : *value) {
         if (!entry.is_number_integer()) {
-            throwBadInput(fmt::format("{} = {} must be a layer or a list of layers.",
-                                      config.where(key), value->dump()));
+            throwBadInput(
+                fmt::format("{} = {} must be a layer or a list of layers.", config.where(key),
+                            value->dump()),
+                fmt::format("For example -2, or [-2, -5]. {}", restoreAdvice(config, key)));
         }
         used.push_back(encoderLayer(config, key, entry.get<std::int64_t>(), layers));
     }
     if (used.empty()) {
-        throwBadInput(fmt::format("{} names no layer.", config.where(key)));
+        throwBadInput(fmt::format("{} names no layer.", config.where(key)),
+                      fmt::format("Usual is -2. {}", restoreAdvice(config, key)));
     }
     return used;
 }
@@ -36,16 +40,22 @@ std::vector<std::int32_t> encoderLayers(const JsonObject& config, std::int32_t l
 void checkTowerShape(const JsonObject& vision, const TowerShape& tower) {
     if (tower.hidden % tower.heads != 0) {
         throwBadInput(fmt::format("{} = {} is not a multiple of num_attention_heads = {}.",
-                                  vision.where("hidden_size"), tower.hidden, tower.heads));
+                                  vision.where("hidden_size"), tower.hidden, tower.heads),
+                      restoreAdvice(vision, "hidden_size"));
     }
     if (tower.patchSize > tower.imageSize) {
         throwBadInput(fmt::format("{} = {} is larger than image_size = {}.",
-                                  vision.where("patch_size"), tower.patchSize, tower.imageSize));
+                                  vision.where("patch_size"), tower.patchSize, tower.imageSize),
+                      restoreAdvice(vision, "patch_size"));
     }
     const std::int32_t channels = size(vision, "num_channels", 3);
     if (channels != 3) {
-        throwBadInput(fmt::format("{} = {}: pictures have 3 channels here.",
-                                  vision.where("num_channels"), channels));
+        throwBadInput(
+            fmt::format("{} = {}: pictures have 3 channels here.", vision.where("num_channels"),
+                        channels),
+            fmt::format(
+                "A tower for other than RGB pictures is not supported; if this one takes RGB: {}",
+                restoreAdvice(vision, "num_channels")));
     }
 }
 
@@ -54,7 +64,9 @@ std::int32_t encoderLayer(const JsonObject& config, const char* key, std::int64_
     const std::int64_t used = index >= 0 ? index : layers + 1 + index; // hidden_states has L + 1
     if (used < 0 || used > layers) {
         throwBadInput(fmt::format("{} = {} does not exist in a tower of {} layers.",
-                                  config.where(key), index, layers));
+                                  config.where(key), index, layers),
+                      fmt::format("Layers count from 0 to that number, or from -1 backwards. {}",
+                                  restoreAdvice(config, key)));
     }
     return static_cast<std::int32_t>(used);
 }

@@ -30,7 +30,8 @@ std::map<std::string, std::string> readIndex(const fs::path& path) {
     for (const auto& [tensor, shard] : map.raw().items()) {
         if (!shard.is_string()) {
             throwBadInput(fmt::format("{}: weight_map names no file for tensor \"{}\".",
-                                      path.string(), tensor));
+                                      path.string(), tensor),
+                          "Download the index again; it must lie beside the weights it names.");
         }
         const auto name = shard.get<std::string>();
         if (name.empty() || name == "." || name == ".." ||
@@ -38,7 +39,8 @@ std::map<std::string, std::string> readIndex(const fs::path& path) {
             throwBadInput(
                 fmt::format("{}: tensor \"{}\" is said to lie in \"{}\", outside the model folder.",
                             path.string(), tensor, name),
-                "An index may only name files beside it.");
+                "An index may only name files beside it; download it again from a source you "
+                "trust.");
         }
         shardOf.emplace(tensor, name);
     }
@@ -61,7 +63,7 @@ void requireShards(const fs::path& folder, const std::set<std::string>& names) {
         }
     }
     if (!missing.empty()) {
-        throwBadInput(fmt::format("{} names {} weight files, but {} of them are missing: {}.",
+        throwBadInput(fmt::format("{} names {} weight files, of which {} cannot be found: {}.",
                                   (folder / kIndexFile).string(), names.size(), missing.size(),
                                   fmt::join(missing, ", ")),
                       "Download the missing files into the model folder.");

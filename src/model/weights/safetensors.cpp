@@ -183,7 +183,7 @@ void checkLayout(const std::vector<StoredTensor>& tensors, std::span<const std::
                 fmt::format("{}: tensor \"{}\" begins at byte {} of the data, but the tensor "
                             "before it ends at byte {}.",
                             path, tensor.name, at(tensor.bytes.data()), at(expected)),
-                "Overlaps and holes are not allowed; the file is damaged.");
+                "Overlaps and holes are not allowed: the file is damaged; download it again.");
         }
         expected += tensor.bytes.size();
     }
@@ -219,7 +219,8 @@ TensorView StoredTensor::view() const {
     }
     if (shape.size() > TensorView::kMaxRank) {
         throwBadInput(fmt::format("{}: tensor \"{}\" has {} dimensions; at most {} are supported.",
-                                  file, name, shape.size(), TensorView::kMaxRank));
+                                  file, name, shape.size(), TensorView::kMaxRank),
+                      "No model read here has such tensors; download the file again.");
     }
     TensorView view;
     view.data = const_cast<std::byte*>(bytes.data());

@@ -2,6 +2,7 @@
 #include "model/text/models/bpe_model.h"
 
 #include "base/error.h"
+#include "model/file_advice.h"
 #include "model/text/byte_alphabet.h"
 #include "model/text/json_scanner.h"
 #include "model/text/utf8.h"
@@ -18,8 +19,11 @@ namespace {
 void refuseUnsupported(const JsonObject& model) {
     for (const char* key : {"continuing_subword_prefix", "end_of_word_suffix"}) {
         if (!model.string(key, "").empty()) {
-            throwBadInput(fmt::format("{} = \"{}\" is not supported.", model.where(key),
-                                      model.string(key, "")));
+            throwBadInput(
+                fmt::format("{} = \"{}\" is not supported.", model.where(key),
+                            model.string(key, "")),
+                "Tokenizers that mark the parts of words this way are not read; models of this "
+                "family use none, so check that tokenizer.json belongs to the model.");
         }
     }
     if (model.number("dropout", 0.0) != 0.0) {
@@ -72,7 +76,8 @@ void BpeModel::readVocabulary(const JsonObject& model, std::string_view text) {
         const auto id = readId(number);
         if (!id) {
             throwBadInput(fmt::format("{}: token \"{}\" has the id {}, which is not one.",
-                                      model.where("vocab"), token, number));
+                                      model.where("vocab"), token, number),
+                          kTokenizerAdvice);
         }
         m_vocabulary.set(token, *id);
     }
@@ -81,7 +86,7 @@ void BpeModel::readVocabulary(const JsonObject& model, std::string_view text) {
 void BpeModel::readMerges(const JsonObject& model, std::string_view text) {
     JsonScanner scanner(text);
     if (scanner.peek() != '[') {
-        throwBadInput(fmt::format("{} must be a list.", model.where("merges")));
+        throwBadInput(fmt::format("{} must be a list.", model.where("merges")), kTokenizerAdvice);
     }
     m_merges.reserve(static_cast<std::size_t>(std::ranges::count(text, ',')) / 2);
     std::string left;
@@ -101,7 +106,8 @@ void BpeModel::readMerges(const JsonObject& model, std::string_view text) {
         } catch (const JsonScanner::SyntaxError&) {
             throwBadInput(fmt::format("{}: {} is neither a string nor a pair of strings.",
                                       model.where("merges"),
-                                      JsonScanner(text.substr(begin)).value()));
+                                      JsonScanner(text.substr(begin)).value()),
+                          kTokenizerAdvice);
         }
     }
     if (m_merges.empty() && !m_ignoreMerges) {
@@ -139,8 +145,7 @@ BpeModel::Parts BpeModel::splitMerge(std::string_view text, const JsonObject& mo
     if (found.size() != 1) {
         throwBadInput(fmt::format("{}: \"{}\" can be read as a merge in {} ways.",
                                   model.where("merges"), text, found.size()),
-                      found.empty() ? "Its parts are not in the vocabulary."
-                                    : "Write the merges as pairs.");
+                      found.empty() ? kTokenizerAdvice : "Write the merges as pairs.");
     }
     return found.front();
 }
@@ -154,7 +159,8 @@ void BpeModel::addMerge(const Parts& parts, const JsonObject& model) {
     if (!left || !right || !result) {
         throwBadInput(fmt::format("{}: the merge of \"{}\" and \"{}\" names a token that is not in "
                                   "the vocabulary.",
-                                  model.where("merges"), parts.first, parts.second));
+                                  model.where("merges"), parts.first, parts.second),
+                      kTokenizerAdvice);
     }
     m_merges.add(*left, *right, *result);
 }

@@ -2,6 +2,7 @@
 #include "model/text/models/unigram_model.h"
 
 #include "base/error.h"
+#include "model/file_advice.h"
 #include "model/text/json_scanner.h"
 #include "model/text/text_pattern.h"
 #include "model/text/utf8.h"
@@ -39,7 +40,8 @@ UnigramModel::UnigramModel(const JsonObject& model, const TokenizerFile& file)
     if (const auto unknown = model.findInteger("unk_id")) {
         if (*unknown < 0 || *unknown >= std::ssize(m_scores)) {
             throwBadInput(fmt::format("{} = {} is outside the vocabulary of {} tokens.",
-                                      model.where("unk_id"), *unknown, m_scores.size()));
+                                      model.where("unk_id"), *unknown, m_scores.size()),
+                          kTokenizerAdvice);
         }
         m_unknown = static_cast<TokenId>(*unknown);
     }
@@ -65,7 +67,8 @@ void UnigramModel::readVocabulary(const JsonObject& model, std::string_view text
         const auto score = readScore(number);
         if (!score || id >= Vocabulary::kIdLimit) {
             throwBadInput(fmt::format("{}: token \"{}\" has the score {}, which is not one.",
-                                      model.where("vocab"), token, number));
+                                      model.where("vocab"), token, number),
+                          kTokenizerAdvice);
         }
         m_vocabulary.set(token, id);
         m_trie.add(token, id);
@@ -77,7 +80,7 @@ TokenId UnigramModel::unknownFor(std::string_view text) const {
     if (!m_unknown) {
         throwBadInput(fmt::format("{} has no token for the character \"{}\" and no unknown token.",
                                   m_origin, text),
-                      "The vocabulary is incomplete.");
+                      kTokenizerAdvice);
     }
     return *m_unknown;
 }

@@ -2,6 +2,7 @@
 #include "model/text/steps/decoder_steps.h"
 
 #include "base/error.h"
+#include "model/file_advice.h"
 #include "model/text/byte_alphabet.h"
 #include "model/text/models/byte_tokens.h"
 #include "model/text/steps/metaspace.h"
@@ -133,13 +134,15 @@ std::shared_ptr<const Step> makeStrip(const JsonObject& step) {
     if (content.empty() || utf8At(content, 0).length != content.size() || start < 0) {
         throwBadInput(fmt::format("{}: the decoder Strip takes one character and a count, not "
                                   "\"{}\" and {}.",
-                                  step.origin(), content, start));
+                                  step.origin(), content, start),
+                      kTokenizerAdvice);
     }
     if (step.integer("stop", 0) != 0) {
         throwBadInput(fmt::format("{} is not 0: a decoder that strips the end of the text is not "
                                   "supported.",
                                   step.where("stop")),
-                      "A text that is still being written has no end.");
+                      "A text that is still being written has no end; check that tokenizer.json "
+                      "belongs to the model.");
     }
     return std::make_shared<StripDecoder>(content, static_cast<std::size_t>(start));
 }

@@ -54,7 +54,8 @@ Metaspace Metaspace::fromJson(const JsonObject& step) {
     metaspace.splits = step.boolean("split", true);
     if (metaspace.sign.empty() || utf8At(metaspace.sign, 0).length != metaspace.sign.size()) {
         throwBadInput(fmt::format("{} = \"{}\" is not one character.", step.where("replacement"),
-                                  metaspace.sign));
+                                  metaspace.sign),
+                      "Usual is \"\u2581\"; download tokenizer.json again.");
     }
     return metaspace;
 }

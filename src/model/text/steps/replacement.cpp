@@ -15,7 +15,9 @@ TextPattern readPattern(const JsonObject& step) {
     if (const auto text = pattern.findString("String")) {
         return TextPattern::literal(*text, step.origin());
     }
-    throwBadInput(fmt::format("{} has neither Regex nor String.", step.where("pattern")));
+    throwBadInput(fmt::format("{} has neither Regex nor String.", step.where("pattern")),
+                  "Write it as {\"String\": \" \"} or {\"Regex\": \"...\"}, or download "
+                  "tokenizer.json again.");
 }
 
 Replacement Replacement::fromJson(const JsonObject& step) {
