@@ -75,6 +75,7 @@ MultimodalModel::MultimodalModel(Files files, const LoadOptions& options)
 
 void MultimodalModel::loadWeights(const LoadOptions& options) {
     prepareDevice(m_device);
+    keepFreedBlocks();
     const TorchScope scope(m_threads);
     WeightLoader loader(m_checkpoint, m_family->prefixRules(),
                         {m_dtype, m_device, options.progress, options.cancel});

@@ -12,6 +12,10 @@
 #include <fmt/format.h>
 #include <sched.h>
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 #include <filesystem>
 #include <fstream>
 #include <mutex>
@@ -131,6 +135,18 @@ void prepareDevice(Device device) {
     }
     // By default cuDNN rounds float32 factors to 10 bits; the patches would differ from the CPU's.
     at::globalContext().setAllowTF32CuDNN(false);
+}
+
+void keepFreedBlocks() {
+#ifdef __GLIBC__
+    constexpr int kLargestKept = 16 << 20;
+    constexpr int kKeptAtEnd = 32 << 20;
+    static std::once_flag once;
+    std::call_once(once, [] {
+        mallopt(M_MMAP_THRESHOLD, kLargestKept);
+        mallopt(M_TRIM_THRESHOLD, kKeptAtEnd);
+    });
+#endif
 }
 
 DType chooseComputeDType(const ComputeDTypeRequest& request) {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// C1 to C5 of the performance table: the CPU kernels against eager at:: code, in alternating pairs
-// on inputs that rotate through more than the caches hold. A wrong answer prints no time.
+// C1 to C5 of the performance table, and the product that C7 stands on: the CPU kernels against
+// eager at:: code, in alternating pairs on inputs that rotate through more than the caches hold. A
+// wrong answer prints no time.
 #include "bench/bench_layer.h"
 #include "bench/eager_ops.h"
 #include "bench/paired.h"
+#include "kernels/matrix_vector.h"
 
 #include <ATen/Parallel.h>
 #include <c10/core/InferenceMode.h>
@@ -173,6 +175,37 @@ void runTopK(BenchLayer& layer, std::int64_t k) {
         {"C5", fmt::format("top-k of 8 rows, k {}", k), layer.tokens, time, 1, half ? 2.0 : 1.0});
 }
 
+/// One row through layers as wide as a 1B model's, which decoding a token consists of.
+void runRowProduct(at::ScalarType dtype) {
+    constexpr std::int64_t kOutputs = 8192, kInputs = 2048, kLayers = 8;
+    const at::Tensor row = at::randn({1, kInputs}).to(dtype);
+    at::Tensor out = at::empty({1, kOutputs}, row.options());
+    std::vector<at::Tensor> weights;
+    for (std::int64_t i = 0; i < kLayers; ++i) {
+        weights.push_back(at::randn({kOutputs, kInputs}).to(dtype));
+    }
+    const auto weight = [&](int round) {
+        return weights[static_cast<std::size_t>(round) % kLayers];
+    };
+    const DType of = dtype == at::kFloat ? DType::F32 : DType::BF16;
+    const TensorView from = TensorView::contiguous(row.data_ptr(), of, {kInputs});
+    const TensorView to = TensorView::contiguous(out.data_ptr(), of, {kOutputs});
+    const Side ours = [&](int round) {
+        matrixVector(
+            {TensorView::contiguous(weight(round).data_ptr(), of, {kOutputs, kInputs}), from, {}},
+            to);
+    };
+    const Side eager = [&](int round) { at::linear(row, weight(round)); };
+    ours(0);
+    const at::Tensor wide = at::linear(row.to(at::kDouble), weights[0].to(at::kDouble));
+    require(largestDifference(out.to(at::kDouble), wide) < 4e-3, "the product of a row");
+    const PairedTime time = timePairs(4 * kPairs, ours, eager);
+    const double gigabytes = static_cast<double>(weights[0].nbytes()) * 1e-9;
+    printRow({"C7", fmt::format("one row, {} 8192 x 2048", at::toString(dtype)), 1, time, 1, 1.5});
+    fmt::print("     reads {:.1f} GB/s, at::linear {:.1f} GB/s\n", gigabytes / time.oursMs * 1e3,
+               gigabytes / time.referenceMs * 1e3);
+}
+
 void printFloor() {
     fmt::print("floor: read {:.1f} GB/s", readGigabytesPerSecond());
     const at::Tensor matrix = at::randn({1024, 1024}).to(at::kBFloat16);
@@ -192,6 +225,10 @@ int run(const std::set<std::string>& wanted) {
     printFloor();
     printHeader();
     const auto asked = [&](const char* id) { return wanted.empty() || wanted.count(id) > 0; };
+    if (asked("C7")) {
+        runRowProduct(at::kBFloat16);
+        runRowProduct(at::kFloat);
+    }
     for (const std::int64_t tokens : {8192, 32768}) {
         BenchLayer layer(tokens);
         checkAnswers(layer);

@@ -8,6 +8,10 @@
 
 #include <immintrin.h>
 
+#include <algorithm>
+#include <iterator>
+#include <numeric>
+
 // Everything below runs only where hasPairProducts().
 #define ECOKV_PAIRS __attribute__((target("avx512f,avx512bw,avx512vl,avx512bf16")))
 
@@ -90,6 +94,53 @@ ECOKV_PAIRS void multiplyColumn(const std::uint32_t* column, const std::uint32_t
     }
 }
 
+ECOKV_PAIRS __m512bh loadNumbers(const std::uint16_t* first) {
+    return reinterpret_cast<__m512bh>(_mm512_loadu_si512(first));
+}
+
+/// The 32 numbers from `first` on, zeros past the end.
+ECOKV_PAIRS __m512bh loadTail(const std::uint16_t* first, std::int64_t left) {
+    const auto mask = static_cast<__mmask32>((std::uint64_t{1} << left) - 1);
+    return reinterpret_cast<__m512bh>(_mm512_maskz_loadu_epi16(mask, first));
+}
+
+/// out [kRows] = rows times the vector; two sums a row hide the latency of adding.
+template <std::int64_t kRows>
+ECOKV_PAIRS void multiplyRows(const std::uint16_t* const* rows, const std::uint16_t* vector,
+                              std::int64_t dim, float* out) {
+    __m512 even[kRows];
+    __m512 odd[kRows];
+#pragma GCC unroll 4
+    for (std::int64_t r = 0; r < kRows; ++r) {
+        even[r] = _mm512_setzero_ps();
+        odd[r] = _mm512_setzero_ps();
+    }
+    std::int64_t k = 0;
+    for (; k + 64 <= dim; k += 64) {
+        const __m512bh first = loadNumbers(vector + k);
+        const __m512bh second = loadNumbers(vector + k + 32);
+#pragma GCC unroll 4
+        for (std::int64_t r = 0; r < kRows; ++r) {
+            even[r] = _mm512_dpbf16_ps(even[r], loadNumbers(rows[r] + k), first);
+            odd[r] = _mm512_dpbf16_ps(odd[r], loadNumbers(rows[r] + k + 32), second);
+        }
+    }
+    for (; k < dim; k += 32) {
+        const std::int64_t left = std::min<std::int64_t>(32, dim - k);
+        const __m512bh last = loadTail(vector + k, left);
+#pragma GCC unroll 4
+        for (std::int64_t r = 0; r < kRows; ++r) {
+            even[r] = _mm512_dpbf16_ps(even[r], loadTail(rows[r] + k, left), last);
+        }
+    }
+#pragma GCC unroll 4
+    for (std::int64_t r = 0; r < kRows; ++r) {
+        float lanes[16];
+        _mm512_storeu_ps(lanes, _mm512_add_ps(even[r], odd[r]));
+        out[r] = std::accumulate(std::begin(lanes), std::end(lanes), 0.0F);
+    }
+}
+
 } // namespace
 
 bool hasPairProducts() {
@@ -109,6 +160,25 @@ void multiplyPairs(const PairTile& tile, float* logits) {
     }
 }
 
+void multiplyVectorPairs(const RowSource& matrix, std::int64_t begin, std::int64_t end,
+                         const void* vector, float* out) {
+    constexpr std::int64_t kTogether = 4;
+    const auto* first = static_cast<const std::uint16_t*>(matrix.data);
+    const auto* numbers = static_cast<const std::uint16_t*>(vector);
+    std::int64_t row = begin;
+    for (; row + kTogether <= end; row += kTogether) {
+        const std::uint16_t* rows[kTogether];
+        for (std::int64_t r = 0; r < kTogether; ++r) {
+            rows[r] = first + (row + r) * matrix.rowStride;
+        }
+        multiplyRows<kTogether>(rows, numbers, matrix.dim, out + (row - begin));
+    }
+    for (; row < end; ++row) {
+        const std::uint16_t* one = first + row * matrix.rowStride;
+        multiplyRows<1>(&one, numbers, matrix.dim, out + (row - begin));
+    }
+}
+
 } // namespace ecokv::kernels::cpu
 
 #else
@@ -120,6 +190,8 @@ bool hasPairProducts() {
 }
 
 void multiplyPairs(const PairTile&, float*) {}
+
+void multiplyVectorPairs(const RowSource&, std::int64_t, std::int64_t, const void*, float*) {}
 
 } // namespace ecokv::kernels::cpu
 

@@ -1,8 +1,9 @@
 #pragma once
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Internal: the logits of a tile by the bfloat16 dot product instructions of AVX-512 (exact
-// products of pairs, fp32 sums): twice the rate of fp32 where keys and queries are bf16 and the
-// processor has them. Highway 1.0 does not know them, hence intrinsics.
+// Internal: products by the bfloat16 dot product instructions of AVX-512 (exact products of pairs,
+// fp32 sums), where both sides are bf16 and the processor has them: twice the rate of fp32 for the
+// logits of a tile, half its reads for one row through a layer. Highway 1.0 does not know them,
+// hence intrinsics.
 
 #include "kernels/cpu/row_source.h"
 
@@ -28,5 +29,9 @@ struct PairTile {
 
 /// Raw logits [panel * kPanelRows, kTileTokens]; tokens past the end get 0.
 void multiplyPairs(const PairTile& tile, float* logits);
+
+/// out [end - begin] = rows [begin, end) of a bf16 matrix times `vector` [dim] bf16.
+void multiplyVectorPairs(const RowSource& matrix, std::int64_t begin, std::int64_t end,
+                         const void* vector, float* out);
 
 } // namespace ecokv::kernels::cpu

@@ -83,12 +83,14 @@ at::Tensor Decoder::split(const at::Tensor& projected, std::int32_t heads) const
 void Decoder::addMlp(const LayerWeights& layer, at::Tensor& hidden, const DecoderPass& pass) const {
     const std::int64_t tokens = hidden.size(0);
     // Bounds both the time between two polls and the memory of the widened rows on a CPU.
-    constexpr std::int64_t kOperationsPerBlock = 8'000'000'000;
-    constexpr std::int64_t kFewestRows = 32;
+    constexpr std::int64_t kOperationsPerBlock = 40'000'000'000;
+    constexpr std::int64_t kFewestRows = 256; // fewer would pack every weight for too little work
     const std::int64_t perRow = 6 * std::int64_t{m_config.hidden} * m_config.intermediate;
     const std::int64_t fitting =
         hidden.device().is_cpu() ? std::max(kFewestRows, kOperationsPerBlock / perRow) : tokens;
-    const std::int64_t block = pass.chunk > 0 ? std::min(pass.chunk, fitting) : fitting;
+    const std::int64_t most = pass.chunk > 0 ? std::min(pass.chunk, fitting) : fitting;
+    const std::int64_t blocks = (tokens + most - 1) / most;
+    const std::int64_t block = (tokens + blocks - 1) / blocks; // none is left with a few rows
     for (std::int64_t begin = 0; begin < tokens; begin += block) {
         pass.cancel.throwIfCancelled("The model");
         at::Tensor rows = rowsFrom(hidden, 0, begin, std::min(block, tokens - begin));
