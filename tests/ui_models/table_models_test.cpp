@@ -133,6 +133,9 @@ TEST(LedgerModel, marksLayersWithoutACache) {
               u"Layer 1 · no KV cache"_qs);
     EXPECT_TRUE(
         model.headerData(1, Qt::Vertical, Qt::ToolTipRole).toString().contains(u"linear"_qs));
+    EXPECT_EQ(model.index(1, 0).data().toString(), u"–"_qs); // no head keeps 0 of anything
+    EXPECT_EQ(model.index(1, 2).data().toString(), u"–"_qs);
+    EXPECT_EQ(model.index(0, 2).data().toInt(), 12);
     EXPECT_EQ(ledgerFigures(ledger).meanKept, 6);
     EXPECT_EQ(ledgerFigures(ledger).fewest, 4);
 }

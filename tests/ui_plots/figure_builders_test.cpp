@@ -300,6 +300,9 @@ TEST_F(BuildersOfSample, layersWithoutACacheShowASentenceAndNoData) {
         EXPECT_TRUE(renderSvg(*figure, {}).contains(sentence.toUtf8()))
             << figure->title().toStdString();
     }
+    // In a narrow pane the sentence takes several lines instead of being cut.
+    const double line = tokens->preferredHeight(1000, Theme::light());
+    EXPECT_GT(tokens->preferredHeight(200, Theme::light()), line + 20);
     const auto full = tokenTextFigure(input({"0", SurvivalMode::Head, 2, 0}));
     EXPECT_TRUE(full->data().instead.isEmpty());
 }

@@ -50,9 +50,6 @@ QTableCornerButton::section { background: %window; border: 0;
                               border-bottom: 1px solid %line; }
 QTableView, QTreeView, QListView, QPlainTextEdit { border: 1px solid %line; border-radius: 4px; }
 QMainWindow::separator { background: %line; width: 1px; height: 1px; }
-QToolButton[popupMode="2"] { padding-right: 16px; }
-QToolButton::menu-indicator { subcontrol-origin: padding; subcontrol-position: center right;
-                              right: 5px; }
 QProgressBar { border: 1px solid %line; border-radius: 4px; background: %window; height: 12px;
                text-align: center; }
 QProgressBar::chunk { background: %accent; border-radius: 3px; }

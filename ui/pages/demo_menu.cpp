@@ -13,10 +13,9 @@ DemoChoice choiceOf(const QString& model, const DemoDocument& document, std::siz
 
 } // namespace
 
-DemoMenu::DemoMenu(QWidget* parent) : QToolButton(parent), m_menu(new QMenu(this)) {
-    setText(tr("Demo documents"));
+DemoMenu::DemoMenu(QWidget* parent)
+    : QPushButton(tr("Demo documents"), parent), m_menu(new QMenu(this)) {
     setToolTip(tr("Pictures with questions whose right answers are known"));
-    setPopupMode(QToolButton::InstantPopup);
     setMenu(m_menu);
     setEnabled(false);
     connect(m_menu, &QMenu::aboutToShow, this, &DemoMenu::fill);

@@ -5,7 +5,7 @@
 
 #include "ui/models/demo_catalogue.h"
 
-#include <QToolButton>
+#include <QPushButton>
 
 class QMenu;
 
@@ -16,7 +16,7 @@ struct DemoChoice {
     QString model, picture, question;
 };
 
-class DemoMenu : public QToolButton {
+class DemoMenu : public QPushButton {
     Q_OBJECT
 
 public:

@@ -175,8 +175,7 @@ void HeadsPage::showSummary(const HeadMapFigure& figure) {
     m_highest->setValue(formatNumber(summary.maximum), place(summary.maximumIndex, tr("highest")));
     m_median->setValue(formatNumber(summary.median), tr("median of %1").arg(summary.finite));
     m_mean->setValue(formatNumber(summary.mean),
-                     summary.missing > 0 ? tr("mean, %1 not measured").arg(summary.missing)
-                                         : QString());
+                     summary.missing > 0 ? tr("mean of %1").arg(summary.finite) : QString());
 }
 
 void HeadsPage::showSelection() {

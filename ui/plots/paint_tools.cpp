@@ -79,6 +79,22 @@ void drawText(QPainter& painter, const Theme& theme, const QRectF& area, const Q
                      fits ? text : metrics.elidedText(text, Qt::ElideRight, area.width()));
 }
 
+void drawParagraph(QPainter& painter, const Theme& theme, const QRectF& area, const QString& text,
+                   const TextStyle& style) {
+    painter.setFont(theme.font(style.role));
+    painter.setPen(style.color.isValid() ? style.color : theme.text);
+    painter.drawText(area, Qt::AlignLeft | Qt::AlignTop | Qt::TextWordWrap | Qt::TextDontClip,
+                     text);
+}
+
+double paragraphHeight(const Theme& theme, TextRole role, const QString& text, double width) {
+    const QRectF space(0, 0, width, 1e6);
+    return text.isEmpty() ? 0
+                          : QFontMetricsF(theme.font(role))
+                                .boundingRect(space, Qt::TextWordWrap, text)
+                                .height();
+}
+
 void drawVerticalText(QPainter& painter, const Theme& theme, const QRectF& area,
                       const QString& text, const TextStyle& style) {
     painter.save();

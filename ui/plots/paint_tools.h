@@ -25,6 +25,10 @@ struct TextStyle {
 /// Elided at the end if it is wider than `area`.
 void drawText(QPainter& painter, const Theme& theme, const QRectF& area, const QString& text,
               const TextStyle& style);
+/// Wrapped between words from the top of `area`; as high as paragraphHeight says.
+void drawParagraph(QPainter& painter, const Theme& theme, const QRectF& area, const QString& text,
+                   const TextStyle& style);
+double paragraphHeight(const Theme& theme, TextRole role, const QString& text, double width);
 /// Reads upwards, centred on `area`.
 void drawVerticalText(QPainter& painter, const Theme& theme, const QRectF& area,
                       const QString& text, const TextStyle& style);

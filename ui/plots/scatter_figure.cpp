@@ -72,6 +72,13 @@ QRectF ScatterFigure::plotRect(const QRectF& area, const Theme& theme) const {
                           std::round(area.bottom() - bottom)));
 }
 
+double ScatterFigure::preferredHeight(double width, const Theme& theme) const {
+    return m_data.instead.isEmpty()
+               ? 0
+               : headerHeight(theme, m_data.title, m_data.subtitle) +
+                     paragraphHeight(theme, TextRole::Label, m_data.instead, width);
+}
+
 std::optional<QPointF> ScatterFigure::position(std::size_t mark, const QRectF& plot,
                                                const ScatterView& view) const {
     const QPointF at = m_positions[mark];

@@ -50,6 +50,7 @@ public:
     void paintView(QPainter& painter, const QRectF& area, const Theme& theme,
                    const ScatterView& view) const;
     QString title() const override { return m_data.title; }
+    double preferredHeight(double width, const Theme& theme) const override;
 
     const ScatterData& data() const { return m_data; }
     /// The view that shows every finite mark.

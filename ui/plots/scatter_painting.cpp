@@ -62,9 +62,8 @@ void ScatterFigure::paintView(QPainter& painter, const QRectF& area, const Theme
     const double header = headerHeight(theme, m_data.title, m_data.subtitle);
     drawHeader(painter, theme, area, m_data.title, m_data.subtitle);
     if (!m_data.instead.isEmpty()) {
-        const QRectF line(area.left(), area.top() + header, area.width(),
-                          textHeight(theme, TextRole::Label));
-        drawText(painter, theme, line, m_data.instead, {TextRole::Label, theme.text});
+        drawParagraph(painter, theme, area.adjusted(0, header, 0, 0), m_data.instead,
+                      {TextRole::Label, theme.text});
         painter.restore();
         return;
     }

@@ -144,6 +144,9 @@ bool SurvivalFigure::leavesBorder() const {
 
 double SurvivalFigure::legendHeight(const Theme& theme) const {
     const double row = textHeight(theme, TextRole::Label) + kSpace;
+    if (!m_data.instead.isEmpty()) {
+        return row + textHeight(theme, TextRole::Label); // room for two lines
+    }
     return m_data.isCount ? row + kHorizontalBarHeight + kSpace : row + kSpace / 2;
 }
 
@@ -257,7 +260,7 @@ void SurvivalFigure::paintFrame(QPainter& painter, const QRectF& area, const The
 
 void SurvivalFigure::paintLegend(QPainter& painter, const Theme& theme, const QRectF& row) const {
     if (!m_data.instead.isEmpty()) {
-        drawText(painter, theme, row, m_data.instead, {TextRole::Label, theme.text});
+        drawParagraph(painter, theme, row, m_data.instead, {TextRole::Label, theme.text});
         return;
     }
     const auto evicted = static_cast<qint64>(m_data.patches.size()) - m_keptPatches;

@@ -98,8 +98,8 @@ double TokenTextFigure::paintHeader(QPainter& painter, const QRectF& area,
     const double top = area.top() + ui::headerHeight(theme, m_data.title, m_data.subtitle);
     const double height = textHeight(theme, TextRole::Mono) + 2 + kUnderline;
     if (!m_data.instead.isEmpty()) {
-        drawText(painter, theme, QRectF(area.left(), top, area.width(), height), m_data.instead,
-                 {TextRole::Label, theme.text});
+        drawParagraph(painter, theme, QRectF(area.left(), top, area.width(), height),
+                      m_data.instead, {TextRole::Label, theme.text});
         return area.top() + headerHeight(theme);
     }
     double x = area.left();
@@ -134,7 +134,8 @@ void TokenTextFigure::paint(QPainter& painter, const QRectF& area, const Theme& 
 }
 
 double TokenTextFigure::preferredHeight(double width, const Theme& theme) const {
-    return headerHeight(theme) + layout(width, theme).height;
+    return headerHeight(theme) + layout(width, theme).height +
+           paragraphHeight(theme, TextRole::Label, m_data.instead, width);
 }
 
 double TokenTextFigure::minimumHeight(double width, const Theme& theme) const {
