@@ -17,6 +17,7 @@
 #include <QMimeData>
 #include <QPlainTextEdit>
 #include <QScrollArea>
+#include <QTextEdit>
 #include <QToolButton>
 #include <QUrl>
 
@@ -193,6 +194,13 @@ TEST_F(DesktopTest, aFailedRunSaysWhyAndCanBeRepeatedF157) {
     ASSERT_TRUE(waitFor([&] { return m_window->errorBar()->isVisible(); }));
     EXPECT_TRUE(m_window->errorBar()->failure().message.contains(u"tensor trouble"_qs));
     EXPECT_TRUE(runButton()->isEnabled());
+    ASSERT_TRUE(waitFor([&] { return !m_bench->runs()->isRunning(); }));
+    for (const QTextEdit* answer : m_window->answersPage()->findChildren<QTextEdit*>()) {
+        EXPECT_EQ(answer->placeholderText(), QString()); // nobody waits for it any more
+    }
+    const auto labels = m_window->answersPage()->findChildren<QLabel*>();
+    EXPECT_TRUE(std::ranges::any_of(
+        labels, [](const QLabel* label) { return label->text() == u"Run failed."_qs; }));
     m_behaviour->failure = nullptr;
     QTest::mouseClick(runButton(), Qt::LeftButton);
     ASSERT_TRUE(waitFor([&] { return m_bench->state()->document() != nullptr; }));

@@ -254,8 +254,9 @@ TEST(DoctorView, saysHowItStandsAndWhatToDo) {
     EXPECT_FALSE(view.isHidden());
     EXPECT_EQ(doctorHeadline(report), u"Ready to run on cpu"_qs);
     EXPECT_EQ(doctorProblems(report), u"! Chat template: none\n   → Write it all."_qs);
-    EXPECT_EQ(doctorDetails(report),
-              u"FILES\n✓ config.json: 1.5 KB\nTEXT\n! Chat template: none\n   → Write it all."_qs);
+    EXPECT_EQ(
+        doctorDetails(report),
+        u"FILES\n✓ config.json: 1.5 KB\n\nTEXT\n! Chat template: none\n   → Write it all."_qs);
     report.promptTokens = 259;
     report.imageTokens = 256;
     report.memory = session::MemoryForecast{.weights = 3'700'000, .keptCache = 200'000};

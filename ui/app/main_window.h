@@ -86,6 +86,7 @@ private:
     void showOpening();
     void showResult(const RunResultPtr& result);
     void endRun(const QString& sentence);
+    void giveUpRun(const QString& sentence); ///< stopped or failed
 
     Workbench* m_bench;
     RunPanel* m_run;

@@ -75,8 +75,8 @@ void MainWindow::connectRuns() {
     connect(runs, &RunController::textArrived, m_answers, &AnswersPage::appendText);
     connect(runs, &RunController::ledgerArrived, m_answers, &AnswersPage::showLedger);
     connect(runs, &RunController::runFinished, this, &MainWindow::showResult);
-    connect(runs, &RunController::runStopped, this, [this] { endRun(tr("Run stopped.")); });
-    connect(runs, &RunController::runFailed, this, [this] { endRun(tr("Run failed.")); });
+    connect(runs, &RunController::runStopped, this, [this] { giveUpRun(tr("Run stopped.")); });
+    connect(runs, &RunController::runFailed, this, [this] { giveUpRun(tr("Run failed.")); });
 }
 
 void MainWindow::describeModel(const QString& folder) {
@@ -110,6 +110,13 @@ void MainWindow::endRun(const QString& sentence) {
     if (m_bench->runs()->isRunning()) {
         m_run->setRunning(true);
     }
+}
+
+void MainWindow::giveUpRun(const QString& sentence) {
+    if (!m_bench->runs()->isRunning()) { // else the page is the next run's already
+        m_answers->endRun(sentence);
+    }
+    endRun(sentence);
 }
 
 } // namespace ecokv::ui

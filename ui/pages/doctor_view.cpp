@@ -121,6 +121,9 @@ QString doctorDetails(const session::DoctorReport& report) {
     std::string topic;
     for (const Finding& finding : report.findings) {
         if (finding.topic != topic) {
+            if (!topic.empty()) {
+                lines << QString();
+            }
             topic = finding.topic;
             lines << QString::fromStdString(topic).toUpper();
         }
