@@ -305,6 +305,12 @@ TEST_F(BuildersOfSample, layersWithoutACacheShowASentenceAndNoData) {
     EXPECT_GT(tokens->preferredHeight(200, Theme::light()), line + 20);
     const auto full = tokenTextFigure(input({"0", SurvivalMode::Head, 2, 0}));
     EXPECT_TRUE(full->data().instead.isEmpty());
+    document = std::make_shared<analysis::TraceDocument>(*m_document);
+    document->model->linearLayers = {1, 1, 1, 1};
+    m_document = document;
+    EXPECT_TRUE(tokenTextFigure(input({"0", SurvivalMode::Union, -1, 0}))
+                    ->data()
+                    .instead.startsWith(QStringLiteral("No layer has a KV cache")));
 }
 
 TEST_F(BuildersOfSample, slidingLayersAreSaidNotToBeEvicted) { // field case F034

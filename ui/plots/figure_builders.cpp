@@ -88,6 +88,10 @@ QString layerNote(const analysis::TraceDocument& document, std::int64_t layer) {
 }
 
 QString uncachedSentence(std::int64_t layer) {
+    if (layer < 0) {
+        return Builders::tr("No layer has a KV cache (linear attention): no token is kept or "
+                            "evicted.");
+    }
     return Builders::tr(
                "Layer %1 has no KV cache (linear attention): it keeps and evicts no token.")
         .arg(layer);

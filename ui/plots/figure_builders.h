@@ -56,7 +56,7 @@ std::shared_ptr<const SurvivalFigure> survivalFigure(const SurvivalInput& input,
 std::shared_ptr<const TokenTextFigure> tokenTextFigure(const SurvivalInput& input);
 
 /// Instead of data, where a layer has no KV cache: "Layer 3 has no KV cache (linear attention): it
-/// keeps and evicts no token."
+/// keeps and evicts no token." -1 = all layers.
 QString uncachedSentence(std::int64_t layer);
 /// "layer 3, head 1", "layer 3, kept by any head", "all layers, share of heads".
 QString describeScope(const analysis::SurvivalQuery& query);
