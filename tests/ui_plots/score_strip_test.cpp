@@ -237,7 +237,7 @@ TEST_F(ScoreStripOfSample, exportsFromAWorkerInEveryFormat) {
     EXPECT_TRUE(text.contains("token position"));
     EXPECT_TRUE(text.contains("diversity"));
     EXPECT_TRUE(text.contains("ecokv, budget 13, window 6")); // title and provenance
-    EXPECT_FALSE(text.contains("<image"));   // vectors only
+    EXPECT_FALSE(text.contains("<image"));                    // vectors only
     EXPECT_GT(QFile(QString::fromStdString((m_folder / "strip.pdf").string())).size(), 1000);
     QFile csv(QString::fromStdString((m_folder / "strip.csv").string()));
     ASSERT_TRUE(csv.open(QIODevice::ReadOnly));
