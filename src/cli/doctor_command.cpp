@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "cli/commands.h"
 #include "cli/json_text.h"
+#include "cli/picture_options.h"
 #include "cli/policy_options.h"
 #include "session/engine.h"
 
@@ -25,6 +26,7 @@ constexpr const char* kExamples =
 
 struct DoctorOptions {
     session::DoctorRequest request;
+    PictureOptions pictures;
     std::string device = "auto", dtype = "auto";
     bool json = false, plain = false;
 };
@@ -80,6 +82,7 @@ Json reportJson(const session::DoctorReport& report) {
                                     {"height", picture.height},
                                     {"resized_width", picture.resizedWidth},
                                     {"resized_height", picture.resizedHeight},
+                                    {"transparency", picture.transparency},
                                     {"tokens", picture.tokens}});
     }
     for (const Finding& finding : report.findings) {
@@ -114,6 +117,7 @@ void doctorCommand(const DoctorOptions& options) {
     request.device = session::parseDeviceChoice(options.device);
     request.dtype = session::parseDTypeChoice(options.dtype);
     request.applyTemplate = !options.plain;
+    request.pictureReading = chosenReading(options.pictures);
     const session::DoctorReport report = session::loadEngine()->examine(request);
     if (options.json) {
         fmt::print("{}\n", jsonText(reportJson(report)));
@@ -140,6 +144,7 @@ void addDoctorCommand(CLI::App& app) {
     addBudgetOption(*doctor, request.budget, "Tokens kept per KV head; 0 = all");
     doctor->add_option("--device", options->device, "auto, cpu, cuda");
     doctor->add_option("--dtype", options->dtype, "Compute type: auto, f32, bf16");
+    addPictureOptions(*doctor, options->pictures);
     doctor->add_flag("--plain-prompt", options->plain, "Do not apply the model's chat template");
     doctor->add_flag("--json", options->json, "One JSON object on stdout");
     doctor->footer(kExamples);

@@ -15,7 +15,8 @@ namespace ecokv::cli {
 
 namespace {
 
-constexpr std::array kOfReading{"--plain-prompt", "--ignore-orientation", "--prefill-chunk"};
+constexpr std::array kOfReading{"--plain-prompt", "--ignore-orientation", "--blend-alpha",
+                                "--prefill-chunk"};
 
 /// What decides which tokens stay, without how many.
 policy::PolicyConfig withoutBudget(policy::PolicyConfig policy) {

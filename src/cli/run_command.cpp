@@ -6,6 +6,7 @@
 #include "cli/csv_file.h"
 #include "cli/listener_log_sink.h"
 #include "cli/load_cache_options.h"
+#include "cli/picture_options.h"
 #include "cli/policy_options.h"
 #include "cli/run_report.h"
 #include "cli/signal_cancel.h"
@@ -43,11 +44,12 @@ constexpr const char* kExamples =
 /// Options as typed; turned into a RunConfig when the command runs.
 struct RunOptions {
     session::RunConfig config;
+    PictureOptions pictures;
     PolicyOptions policy;
     std::string device = "auto", dtype = "auto";
     policy::PolicyGrid compare;
     std::filesystem::path csv;
-    bool json = false, plain = false, noOrientation = false, noValues = false, noGeometry = false;
+    bool json = false, plain = false, noValues = false, noGeometry = false;
 };
 
 void addPromptOptions(CLI::App& run, RunOptions& o) {
@@ -63,7 +65,7 @@ void addPromptOptions(CLI::App& run, RunOptions& o) {
     run.add_option("--max-new-tokens", o.config.maxNewTokens, "Longest answer, in tokens")
         ->capture_default_str();
     run.add_flag("--plain-prompt", o.plain, "Do not apply the model's chat template");
-    run.add_flag("--ignore-orientation", o.noOrientation, "Do not turn pictures by their EXIF tag");
+    addPictureOptions(run, o.pictures);
     run.add_option("--temperature", o.config.temperature, "0 = greedy")->capture_default_str();
     run.add_option("--top-k", o.config.topK, "Sample from the k best; 0 = off")
         ->capture_default_str();
@@ -157,7 +159,7 @@ session::RunConfig finishConfig(const CLI::App& run, const RunOptions& o) {
     config.policy = chosenPolicy(run, o.policy);
     finishComparison(run, o, config);
     config.applyTemplate = !o.plain;
-    config.applyOrientation = !o.noOrientation;
+    config.pictureReading = chosenReading(o.pictures);
     config.recordValues = !o.noValues;
     config.recordGeometry = !o.noGeometry;
     config.device = session::parseDeviceChoice(o.device);

@@ -2,6 +2,7 @@
 #include "model/describe_model.h"
 
 #include "base/error.h"
+#include "model/image/normalization.h"
 #include "model/model.h"
 #include "model/sha256.h"
 
@@ -60,6 +61,8 @@ ModelInfo makeModelInfo(const std::filesystem::path& folder, const FolderParts& 
     }
     if (const PictureProcessor* processor = parts.prompts.pictureProcessor()) {
         info.processorSource = processor->source();
+        info.processorClass = ProcessorFile::open(folder).writtenType();
+        info.processorRule = processor->sizeRule();
         info.pictureLines = processor->describe();
     }
     return info;

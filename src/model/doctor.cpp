@@ -8,6 +8,7 @@
 #include "model/end_tokens.h"
 #include "model/families/family.h"
 #include "model/image/image_decoder.h"
+#include "model/image/normalization.h"
 #include "model/prompt_builder.h"
 #include "model/torch_runtime.h"
 #include "model/vision/vision_encoder.h"
@@ -209,6 +210,8 @@ void Examiner::examineProcessor() {
         return;
     }
     good("Pictures", "Settings", m_processor->source());
+    good("Pictures", "Processor", ProcessorFile::open(m_request.folder).writtenType());
+    good("Pictures", "Size", m_processor->sizeRule());
     for (const auto& [label, value] : m_processor->describe()) {
         good("Pictures", label.c_str(), value);
     }
@@ -255,8 +258,7 @@ void Examiner::examinePicturesAlone() {
     for (const std::string& path : m_request.prompt.images) {
         attempt("Prompt", "Picture", [&] {
             std::vector<std::string> notes;
-            const Picture picture =
-                decodePicture(path, {.applyOrientation = m_request.prompt.applyOrientation}, notes);
+            const Picture picture = decodePicture(path, m_request.prompt.reading, notes);
             if (processor != nullptr) {
                 processor->prepare(picture, m_request.prompt.images.size());
             }
@@ -269,19 +271,17 @@ void Examiner::addPrompt(const Prompt& prompt) {
     m_result.imageTokens = prompt.imageTokens();
     for (std::size_t i = 0; i < prompt.pictures.size(); ++i) {
         const Picture& picture = prompt.pictures[i];
-        std::int64_t tokens = 0;
-        for (std::size_t token = 0; token < prompt.tokenIds.size(); ++token) {
-            tokens += prompt.tokenKind[token] == TokenKind::Image &&
-                              prompt.imageIndex[token] == static_cast<std::int32_t>(i)
-                          ? 1
-                          : 0;
-        }
+        const std::int64_t tokens = prompt.imageTokensOf(i);
         m_result.pictures.push_back({picture.path, picture.width, picture.height,
-                                     picture.resizedWidth, picture.resizedHeight, tokens});
+                                     picture.resizedWidth, picture.resizedHeight,
+                                     picture.transparency, tokens});
         good("Prompt", "Picture",
-             fmt::format("{}: {} x {} pixels, seen as {} x {}, {} tokens",
+             fmt::format("{}: {} x {} pixels, seen as {} x {}, {} tokens{}",
                          std::filesystem::path(picture.path).filename().string(), picture.width,
-                         picture.height, picture.resizedWidth, picture.resizedHeight, tokens));
+                         picture.height, picture.resizedWidth, picture.resizedHeight, tokens,
+                         picture.transparency == "none"
+                             ? std::string()
+                             : ", transparency " + picture.transparency));
     }
     good("Prompt", "Tokens",
          fmt::format("{}, {} of them of pictures", m_result.promptTokens, m_result.imageTokens));

@@ -25,6 +25,7 @@ struct ExaminedPicture {
     std::string path;
     std::int32_t width = 0, height = 0;               ///< pixels, after orientation
     std::int32_t resizedWidth = 0, resizedHeight = 0; ///< what the tower sees, pixels
+    std::string transparency;                         ///< as of Picture
     std::int64_t tokens = 0;                          ///< image tokens
 };
 

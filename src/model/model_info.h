@@ -69,6 +69,8 @@ struct ModelInfo {
     std::int32_t patchSize = 0;                   ///< pixels
     std::string templateSource;                   ///< file the chat template came from, "" = none
     std::string processorSource;                  ///< file the image settings came from
+    std::string processorClass;                   ///< "Qwen2VLImageProcessorFast", as named there
+    std::string processorRule;                    ///< how it finds sizes, in words (F043)
     /// For people: how large pictures get, and how many tokens; label, value.
     std::vector<std::pair<std::string, std::string>> pictureLines;
 

@@ -51,6 +51,9 @@ public:
     /// Rotary positions (t, h, w) of all tokens for families whose pictures have rows and columns
     /// (M-RoPE, field case F067). Empty: a token's position is its number.
     virtual std::vector<RopePosition> ropePositions(const Prompt& /*prompt*/) const { return {}; }
+    /// In words, how the size that the tower sees is found, and where it is rounded: what rules
+    /// that disagree are told apart by (field case F043).
+    virtual std::string sizeRule() const = 0;
     /// Lines for people about sizes and limits: label, value ("Picture", "576 tokens, ...").
     virtual std::vector<std::pair<std::string, std::string>> describe() const = 0;
 };

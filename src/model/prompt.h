@@ -4,6 +4,7 @@
 // image tokens expanded, and for every token where it came from.
 
 #include "base/ids.h"
+#include "base/picture_reading.h"
 
 #include <array>
 #include <cstdint>
@@ -15,13 +16,14 @@ namespace ecokv::model {
 enum class TokenKind : std::uint8_t { Text = 0, Special = 1, Image = 2 };
 enum class PatchRole : std::uint8_t { Patch = 0, Newline = 1, Separator = 2, Thumbnail = 3 };
 
-/// A picture as decoded: orientation applied, sRGB as stored, alpha dropped.
+/// A picture as decoded: sRGB as stored, orientation and alpha as its reading says.
 struct Picture {
     std::string path;                                 ///< as given
     std::string sha256;                               ///< of the file's bytes
     std::int32_t width = 0, height = 0;               ///< pixels, after orientation
     std::vector<std::uint8_t> pixels;                 ///< [height, width, 3] u8
     int orientation = 1;                              ///< EXIF tag that was applied, 1 = none
+    std::string transparency = "none";                ///< or "dropped", "blended on #rrggbb"
     std::int32_t resizedWidth = 0, resizedHeight = 0; ///< what the tower saw, pixels
     std::int32_t gridColumns = 0, gridRows = 0;       ///< of image tokens
 };
@@ -43,9 +45,9 @@ using RopePosition = std::array<std::int32_t, 3>; ///< time, row, column
 struct PromptRequest {
     std::string text;                ///< the user's words
     std::vector<std::string> images; ///< paths, in order
-    bool applyTemplate = true;    ///< false: `text` is the whole prompt, with image markers in it
-    bool applyOrientation = true; ///< honour the EXIF tag
-    bool leaveOpen = false;       ///< end behind `text`, inside the user's turn: questions follow
+    bool applyTemplate = true; ///< false: `text` is the whole prompt, with image markers in it
+    PictureReading reading;
+    bool leaveOpen = false; ///< end behind `text`, inside the user's turn: questions follow
 };
 
 struct Prompt {
@@ -70,6 +72,7 @@ struct Prompt {
 
     std::int64_t tokens() const { return static_cast<std::int64_t>(tokenIds.size()); }
     std::int64_t imageTokens() const;
+    std::int64_t imageTokensOf(std::size_t picture) const;
 };
 
 } // namespace ecokv::model

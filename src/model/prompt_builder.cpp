@@ -167,8 +167,7 @@ std::vector<PreparedPicture> PromptBuilder::preparePictures(const PromptRequest&
                                                             Prompt& prompt) const {
     std::vector<PreparedPicture> pictures;
     for (const std::string& path : request.images) {
-        Picture picture = decodePicture(
-            fs::path(path), {.applyOrientation = request.applyOrientation}, prompt.notes);
+        Picture picture = decodePicture(fs::path(path), request.reading, prompt.notes);
         PreparedPicture prepared = m_processor->prepare(picture, request.images.size());
         picture.resizedWidth = prepared.resizedWidth;
         picture.resizedHeight = prepared.resizedHeight;

@@ -78,6 +78,7 @@ model::ExaminationRequest examinationOf(const DoctorRequest& request, const Chos
     examination.folder = request.model;
     examination.prompt.text = request.prompt;
     examination.prompt.applyTemplate = request.applyTemplate;
+    examination.prompt.reading = request.pictureReading;
     for (const auto& image : request.images) {
         examination.prompt.images.push_back(image.string());
     }
@@ -126,7 +127,8 @@ DoctorReport makeDoctorReport(const DoctorRequest& request, const ChosenDevice& 
     report.imageTokens = found.imageTokens;
     for (const model::ExaminedPicture& picture : found.pictures) {
         report.pictures.push_back({picture.path, picture.width, picture.height,
-                                   picture.resizedWidth, picture.resizedHeight, picture.tokens});
+                                   picture.resizedWidth, picture.resizedHeight,
+                                   picture.transparency, picture.tokens});
     }
     if (found.info && found.computeDType) {
         addModel(report, found, request, device);

@@ -19,6 +19,7 @@ struct DoctorRequest {
     std::vector<std::filesystem::path> images; ///< in prompt order
     std::string prompt;
     bool applyTemplate = true;
+    PictureReading pictureReading;
     std::int64_t budget = 0; ///< tokens per KV head; 0 = everything is kept
     DeviceChoice device = DeviceChoice::Auto;
     DTypeChoice dtype = DTypeChoice::Auto;
@@ -28,6 +29,7 @@ struct DoctorPicture {
     std::string path;
     std::int32_t width = 0, height = 0;               ///< pixels
     std::int32_t resizedWidth = 0, resizedHeight = 0; ///< what the tower sees, pixels
+    std::string transparency;                         ///< "none", "dropped", "blended on #rrggbb"
     std::int64_t tokens = 0;
 };
 

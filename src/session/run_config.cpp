@@ -190,11 +190,13 @@ std::string toJson(const RunConfig& config) {
     for (const policy::PolicyConfig& policy : config.compare) {
         compare.push_back(policyToJson(policy));
     }
+    const auto& blend = config.pictureReading.blendAlpha;
     const Json json{{"model", config.model.string()},
                     {"images", images},
                     {"prompt", config.prompt},
                     {"apply_template", config.applyTemplate},
-                    {"apply_orientation", config.applyOrientation},
+                    {"apply_orientation", config.pictureReading.applyOrientation},
+                    {"blend_alpha", blend ? colourText(*blend) : ""},
                     {"asks", config.asks},
                     {"save_cache", config.saveCache.string()},
                     {"load_cache", config.loadCache.string()},
@@ -229,7 +231,7 @@ RunConfig runConfigFromJson(const std::string& text) {
     }
     RunConfig config;
     FieldReader fields(std::move(parsed), "The run settings");
-    std::string model, trace, saveCache, loadCache;
+    std::string model, trace, saveCache, loadCache, blendAlpha;
     std::string device = nameOf(kDevices, config.device);
     std::string dtype = nameOf(kDTypes, config.dtype);
     std::vector<std::string> images;
@@ -239,7 +241,8 @@ RunConfig runConfigFromJson(const std::string& text) {
     fields.read("images", images);
     fields.read("prompt", config.prompt);
     fields.read("apply_template", config.applyTemplate);
-    fields.read("apply_orientation", config.applyOrientation);
+    fields.read("apply_orientation", config.pictureReading.applyOrientation);
+    fields.read("blend_alpha", blendAlpha);
     fields.read("asks", config.asks);
     fields.read("save_cache", saveCache);
     fields.read("load_cache", loadCache);
@@ -263,6 +266,9 @@ RunConfig runConfigFromJson(const std::string& text) {
     fields.read("compact_trace", config.compactTrace);
     fields.refuseLeftovers();
     config.model = model;
+    if (!blendAlpha.empty()) {
+        config.pictureReading.blendAlpha = parseColour(blendAlpha);
+    }
     config.images.assign(images.begin(), images.end());
     config.policy = policyFromJson(policyJson);
     std::transform(compare.begin(), compare.end(), std::back_inserter(config.compare),

@@ -3,6 +3,7 @@
 // Everything a run needs, as a value; what the CLI parses, the Run page edits and the trace
 // records.
 
+#include "base/picture_reading.h"
 #include "policy/policy_config.h"
 
 #include <cstdint>
@@ -20,7 +21,7 @@ struct RunConfig {
     std::vector<std::filesystem::path> images; ///< in prompt order
     std::string prompt;
     bool applyTemplate = true;
-    bool applyOrientation = true;
+    PictureReading pictureReading;
     /// Questions put one by one to the context (pictures + prompt), which is compressed once
     /// without knowing them. Empty: the prompt is the question.
     std::vector<std::string> asks;

@@ -70,7 +70,7 @@ void Runner::prepare() {
     const StopWatch watch;
     report("Preparing the prompt", 0, 1, "prompt");
     model::PromptRequest request{
-        m_config.prompt, {}, m_config.applyTemplate, m_config.applyOrientation};
+        m_config.prompt, {}, m_config.applyTemplate, m_config.pictureReading};
     request.leaveOpen = !m_config.asks.empty() || !m_config.saveCache.empty();
     for (const auto& image : m_config.images) {
         request.images.push_back(image.string());

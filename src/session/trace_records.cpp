@@ -84,6 +84,8 @@ trace::ModelRecord modelRecord(const model::ModelInfo& info) {
          std::string(first.style == kernels::RopeStyle::Half ? "half" : "interleaved")},
         {"template_source", fileName(info.templateSource)},
         {"processor_source", fileName(info.processorSource)},
+        {"processor_class", info.processorClass},
+        {"processor_rule", info.processorRule},
     };
     return record;
 }
@@ -119,6 +121,7 @@ trace::ImageRecord imageRecord(const model::Picture& picture) {
         {"sha256", picture.sha256},
         {"source_basename", fileName(picture.path)},
         {"orientation", std::int64_t{picture.orientation}},
+        {"transparency", picture.transparency},
         {"resized_width", std::int64_t{picture.resizedWidth}},
         {"resized_height", std::int64_t{picture.resizedHeight}},
         {"grid_columns", std::int64_t{picture.gridColumns}},

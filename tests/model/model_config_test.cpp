@@ -47,6 +47,12 @@ TEST(ModelConfig, missingKeysHaveTheDefaultsOfTransformers) {
     EXPECT_EQ(config.imageToken, 32000);
 }
 
+TEST(ModelConfig, theTokenOfPicturesIsReadInBothSpellings) {
+    EXPECT_EQ(parse("", R"("image_token_index":7,)").imageToken, 7);
+    EXPECT_EQ(parse("", R"("image_token_id":8,)").imageToken, 8);
+    EXPECT_SAYS(refused("", R"("image_token_id":-5,)"), "image_token_id = -5 is not a token id");
+}
+
 TEST(ModelConfig, headSizeComesFromTheFile) { // F095
     const auto config =
         parse(R"("hidden_size":64,"num_attention_heads":4,"head_dim":32,"num_key_value_heads":2,)");
@@ -154,6 +160,10 @@ TEST(DescribeModel, readsTheDemoModelWithoutItsWeights) {
     EXPECT_EQ(info.ropes.of(LayerId{0}).inverseFrequencies.size(), 16U);
     EXPECT_TRUE(info.templateSource.ends_with("chat_template.jinja"));
     EXPECT_TRUE(info.processorSource.ends_with("processor_config.json"));
+    EXPECT_EQ(info.processorClass, "CLIPImageProcessor"); // F043
+    EXPECT_EQ(info.processorRule, "short side to 192 pixels, the other in proportion, rounded "
+                                  "down; 192 x 192 pixels cut from the middle, offsets rounded "
+                                  "down");
     EXPECT_EQ(info.configSha256.size(), 64U);
     EXPECT_GT(info.weightBytes, 2 * info.parameters); // bf16 and a header
     EXPECT_EQ(describeModel(folder + "/").name, "demo-model");

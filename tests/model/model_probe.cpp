@@ -6,35 +6,28 @@
 //   ecokv_model_probe template < [{"source": ..., "variables": {...}}, ...]
 //   ecokv_model_probe chat FOLDER < [{"role": ..., "text": ..., "images": n}, ...]
 //   ecokv_model_probe render FOLDER < [{variable: value}, ...]
-//   ecokv_model_probe decode PICTURE OUT_U8
+//   ecokv_model_probe decode PICTURE OUT_U8 [as-stored | COLOUR under transparent pixels]
 //   ecokv_model_probe pixels FOLDER PICTURE OUT_F32
 //   ecokv_model_probe prompt FOLDER [OUT_FOLDER] < {"text": ..., "images": [...], "template": bool}
 //   ecokv_model_probe config FOLDER
 //   ecokv_model_probe weights FOLDER
 
+#include "probe_commands.h"
+
 #include "base/error.h"
 #include "model/families/family.h"
 #include "model/image/clip_processor.h"
 #include "model/image/image_decoder.h"
-#include "model/jinja/template.h"
 #include "model/model.h"
 #include "model/prompt_builder.h"
 #include "model/sha256.h"
-#include "model/text/chat_template.h"
-#include "model/text/stream_decoder.h"
-#include "model/text/tokenizer.h"
 #include "model/weights/checkpoint.h"
 
 #include <algorithm>
 #include <cmath>
-#include <ctime>
 #include <fstream>
-#include <functional>
 #include <iostream>
-#include <iterator>
-#include <limits>
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -42,131 +35,19 @@ namespace ecokv::model {
 
 namespace {
 
-using Words = std::vector<std::string>;
-
-Json readInput() {
-    const std::string text{std::istreambuf_iterator<char>(std::cin), {}};
-    return parseJson(text, "stdin");
-}
-
-template <class T> void writeFile(const std::string& path, const std::vector<T>& values) {
-    std::ofstream file(path, std::ios::binary);
-    file.write(reinterpret_cast<const char*>(values.data()),
-               static_cast<std::streamsize>(values.size() * sizeof(T)));
-}
-
-/// Calls `work` and turns its error into {"error": message}.
-Json guarded(const std::function<Json()>& work) {
-    try {
-        return work();
-    } catch (const Error& error) {
-        return {{"error", error.what()}};
-    }
-}
-
-/// Decodes ids one by one, as a running generation does.
-std::string streamed(const Tokenizer& tokenizer, const std::vector<TokenId>& ids) {
-    StreamDecoder stream(tokenizer, false);
-    std::string text;
-    for (const TokenId id : ids) {
-        text += stream.push(id);
-    }
-    return text + stream.finish();
-}
-
-std::vector<TokenId> encodeOrTake(const Tokenizer& tokenizer, const Json& item) {
-    return item.contains("ids")
-               ? item.at("ids").get<std::vector<TokenId>>()
-               : tokenizer.encode(item.at("text").get<std::string>(), item.value("special", false));
-}
-
-Json tokenize(const Words& words) {
-    const Tokenizer tokenizer = std::filesystem::is_directory(words.at(0))
-                                    ? Tokenizer::open(words.at(0))
-                                    : Tokenizer::fromJson(readTextFile(words.at(0)), words.at(0));
-    Json results = Json::array();
-    for (const Json& item : readInput()) {
-        results.push_back(guarded([&]() -> Json {
-            const auto ids = encodeOrTake(tokenizer, item);
-            return {{"ids", ids},
-                    {"decoded", tokenizer.decode(ids, false)},
-                    {"skipped", tokenizer.decode(ids, true)},
-                    {"streamed", streamed(tokenizer, ids)}};
-        }));
-    }
-    return results;
-}
-
-/// Processor time, the shortest of three runs: other programs only make it longer.
-double secondsOf(const std::function<void()>& work) {
-    double shortest = std::numeric_limits<double>::infinity();
-    for (int run = 0; run < 3; ++run) {
-        const std::clock_t begin = std::clock();
-        work();
-        shortest = std::min(shortest, static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC);
-    }
-    return shortest;
-}
-
-/// Seconds to open, to encode a file and to decode its ids.
-Json timeTokenizer(const Words& words) {
-    const std::string text = readTextFile(words.at(1));
-    std::optional<Tokenizer> tokenizer;
-    std::vector<TokenId> ids;
-    const double open =
-        secondsOf([&] { tokenizer = Tokenizer::fromJson(readTextFile(words.at(0)), words.at(0)); });
-    const double encode = secondsOf([&] { ids = tokenizer->encode(text, false); });
-    const double decode = secondsOf([&] { tokenizer->decode(ids, false); });
-    return {{"open", open}, {"encode", encode}, {"decode", decode}, {"ids", ids}};
-}
-
-Json renderTemplates(const Words& /*words*/) {
-    Json results = Json::array();
-    for (const Json& item : readInput()) {
-        results.push_back(guarded([&]() -> Json {
-            const auto parsed =
-                jinja::Template::parse(item.at("source").get<std::string>(), "template");
-            return {{"text", parsed.render(item.at("variables"))}};
-        }));
-    }
-    return results;
-}
-
-Json renderChat(const Words& words) {
-    const auto chatTemplate = ChatTemplate::open(words.at(0));
-    if (!chatTemplate) {
-        return {{"origin", nullptr}};
-    }
-    std::vector<ChatMessage> messages;
-    for (const Json& item : readInput()) {
-        messages.push_back({item.at("role"), item.at("text"), item.value("images", 0)});
-    }
-    const RenderedChat chat = chatTemplate->render(messages, "<image>");
-    return {{"origin", chatTemplate->origin()},
-            {"text", chat.text},
-            {"parts", chat.contentAsParts},
-            {"notes", chat.notes}};
-}
-
-/// The folder's template with its special tokens and the variables that are given.
-Json renderVariables(const Words& words) {
-    const auto chatTemplate = ChatTemplate::open(words.at(0));
-    Json results = Json::array();
-    for (const Json& variables : readInput()) {
-        results.push_back(guarded([&]() -> Json {
-            return {{"text", chatTemplate->renderRaw(variables)}};
-        }));
-    }
-    return results;
-}
-
 Json decodeToFile(const Words& words) {
     std::vector<std::string> notes;
-    const Picture picture = decodePicture(words.at(0), {}, notes);
+    PictureReading reading;
+    reading.applyOrientation = words.size() < 3 || words[2] != "as-stored";
+    if (words.size() > 2 && reading.applyOrientation) {
+        reading.blendAlpha = parseColour(words[2]);
+    }
+    const Picture picture = decodePicture(words.at(0), reading, notes);
     writeFile(words.at(1), picture.pixels);
     return {{"width", picture.width},
             {"height", picture.height},
             {"orientation", picture.orientation},
+            {"transparency", picture.transparency},
             {"sha256", picture.sha256},
             {"notes", notes}};
 }

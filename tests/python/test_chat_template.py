@@ -114,6 +114,7 @@ TEMPLATES: dict[str, tuple[str, list[dict[str, Any]]]] = {
     "numbers": ("{{ 0x1F }} {{ 0b101 }} {{ 0o17 }} {{ 1_000 }} {{ 2.675 | round(2) }} {{ 2.5 | round }} {{ 42 | round }} {{ 1234 | round(-2) }} {{ '1f' | int(0, 16) }} {{ 1e16 }} {{ 1e-5 }} {{ -7 // 2 }} {{ -7 % 3 }} {{ 2 ** -1 }} {{ 7 / 2 }}", STRINGS),
     "safe-text": ("{{ '<a>' | safe + '<b>' }} {{ ('<a>' | safe) ~ '<b>' }} {{ '<b>' + ('<a>' | e) }} {{ ('<a>' | e) | e }} {{ ('<a>' | e) | forceescape }} {{ 'a b&c/é' | urlencode }} {{ 'abcdef ghi jklmn' | truncate(9) }} "
                   "{{ 'abcdef ghi jklmn' | truncate(9, true, '..') }} {{ 'ab' | center(5) }} {{ 'a b-c' | wordcount }} {{ 'trim' is filter }}", STRINGS),
+    "dates": ("{{ strftime_now('%d %B %Y') }}|{{ strftime_now('%Y-%m-%d %A %a %b %j %y %m %%') }}|{{ strftime_now('') }}|{{ strftime_now(format='%d %b') }}", STRINGS),
     "newline-at-the-end": ("a\n{% if true %}\nb\n{% endif %}\n", STRINGS),
 }
 

@@ -95,6 +95,21 @@ def test_a_damaged_folder_is_built_anew(tmp_path: Path, demo: building.Demo, off
     assert building.is_built(demo, folder)
 
 
+def test_a_flipped_bit_is_noticed_by_its_checksum(
+    tmp_path: Path, demo: building.Demo, offline: list[str],
+) -> None:
+    """Sizes and headers are right: only the digests of the manifest tell."""
+    folder, said = tmp_path / "demo", io.StringIO()
+    building.build(demo, folder, SILENT)
+    weights = bytearray((folder / "model.safetensors").read_bytes())
+    weights[-1] ^= 1
+    (folder / "model.safetensors").write_bytes(weights)
+    assert building.is_built(demo, folder), "what milliseconds can tell"
+    assert building.build(demo, folder, Reporter(said)) is True
+    assert f"{folder}/model.safetensors is damaged: building the demo anew" in said.getvalue()
+    assert building.build(demo, folder, SILENT) is False
+
+
 def test_the_manifest_holds_the_digest_of_every_file(tmp_path: Path, demo: building.Demo, offline: list[str]) -> None:
     building.build(demo, tmp_path / "demo", SILENT)
     described = json.loads((tmp_path / "demo" / manifest.MANIFEST).read_text("utf-8"))

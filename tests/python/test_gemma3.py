@@ -307,10 +307,8 @@ def test_both_layouts_of_names_load_to_the_same_model(tiny: Tiny, layout: Callab
                  text="What is it?", images=paths, template=True)
 
 
-def test_bf16_follows_the_reference(tmp_path: Path) -> None:
-    recipe, folder = RECIPES["grouped"], tmp_path / "model"
-    processor = save_processor(folder, recipe["tokens"])
-    save_tiny(folder, Gemma3ForConditionalGeneration, config_of(recipe), dtype=torch.bfloat16, spread=SPREAD)
+def test_bf16_follows_the_reference(tiny: Tiny, tmp_path: Path) -> None:
+    folder, _, _, processor = tiny
     reference = load_tiny(folder, Gemma3ForConditionalGeneration, torch.bfloat16)
     paths = saved_photos(tmp_path, (120, 50))
     check_bf16(folder, tmp_path / "out", reference, asked(processor, "What is it?", paths),

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Pictures: decoding against PIL, preprocessing and prompts against transformers' processor."""
+"""Pictures: preprocessing and prompts against transformers' processor."""
 from __future__ import annotations
 
-import io
 import json
 import shutil
 from pathlib import Path
@@ -13,147 +12,11 @@ import numpy.typing as npt
 import pytest
 from conftest import DEMO_MODEL
 from model_probe import probe, refusal
-from PIL import Image, ImageOps
-from tiny_pictures import photo
+from PIL import Image
+from tiny_pictures import photo, saved
 from transformers import AutoImageProcessor, AutoProcessor
 
 pytestmark = pytest.mark.oracle
-
-Pixels = npt.NDArray[np.uint8]
-
-
-def saved(folder: Path, image: Image.Image, name: str, **options: Any) -> Path:
-    """The path of the written picture."""
-    path = folder / name
-    image.save(path, **options)
-    return path
-
-
-def decoded(folder: Path, path: Path) -> tuple[Pixels, dict[str, Any]]:
-    """What our decoder makes of the file: [height, width, 3] u8, and what it says."""
-    out = folder / "out.u8"
-    said = probe("decode", path, out)
-    return np.fromfile(out, np.uint8).reshape(said["height"], said["width"], 3), said
-
-
-def by_pil(path: Path) -> Pixels:
-    """The reference: upright, without alpha."""
-    return np.asarray(ImageOps.exif_transpose(Image.open(path)).convert("RGB"))
-
-
-PICTURES: dict[str, tuple[Image.Image, str, dict[str, Any]]] = {
-    "jpeg": (photo(61, 43), "a.jpg", {"quality": 90}),
-    "jpeg-progressive-444": (photo(61, 43), "a.jpg", {"progressive": True, "subsampling": 0}),
-    "jpeg-grey": (photo(61, 43).convert("L"), "a.jpg", {}),
-    "png": (photo(33, 21), "a.png", {}),
-    "png-grey": (photo(33, 21).convert("L"), "a.png", {}),
-    "png-grey-alpha": (photo(33, 21).convert("LA"), "a.png", {}),
-    "png-one-bit": (photo(33, 21).convert("1"), "a.png", {}),
-    "png-palette": (photo(33, 21).quantize(16), "a.png", {"transparency": 3}),
-    "png-interlaced-size-1x300": (photo(1, 300), "a.png", {}),
-    "png-300x1": (photo(300, 1), "a.png", {}),
-    "png-3x3": (photo(3, 3), "a.png", {}),
-    "png-hidden-red": (Image.new("RGBA", (2, 2), (255, 0, 0, 0)), "a.png", {}),
-    "png-gamma": (photo(9, 9), "a.png", {"gamma": 1.0}),
-    "webp-lossy": (photo(64, 48), "a.webp", {"quality": 80}),
-    "webp-lossless-alpha": (photo(64, 48).convert("RGBA"), "a.webp", {"lossless": True}),
-    "webp-hidden-red": (Image.new("RGBA", (4, 4), (200, 0, 0, 0)), "a.webp", {"lossless": True, "exact": True}),
-}
-
-
-@pytest.mark.parametrize("name", PICTURES)
-def test_pixels_equal_pil(name: str, tmp_path: Path) -> None:
-    """F059 F062."""
-    image, file, options = PICTURES[name]
-    path = saved(tmp_path, image, file, **options)
-    pixels, said = decoded(tmp_path, path)
-    assert not said["notes"]
-    np.testing.assert_array_equal(pixels, by_pil(path))
-
-
-@pytest.mark.parametrize("orientation", range(1, 9))
-@pytest.mark.parametrize("file", ["a.jpg", "a.png", "a.webp"])
-def test_orientation_is_applied(orientation: int, file: str, tmp_path: Path) -> None:
-    """F058: 24 x 16 with tag 6 loads as 16 x 24."""
-    exif = Image.Exif()
-    exif[0x0112] = orientation
-    path = saved(tmp_path, photo(24, 16), file, exif=exif)
-    pixels, said = decoded(tmp_path, path)
-    assert (said["width"], said["height"]) == ((16, 24) if orientation >= 5 else (24, 16))
-    assert said["orientation"] == orientation and not said["notes"]
-    np.testing.assert_array_equal(pixels, by_pil(path))
-
-
-@pytest.mark.parametrize("value", [0, 9, 65535])
-def test_broken_orientation_is_ignored_with_a_note(value: int, tmp_path: Path) -> None:
-    """F058."""
-    exif = Image.Exif()
-    exif[0x0112] = value
-    path = saved(tmp_path, photo(24, 16), "a.jpg", exif=exif)
-    pixels, said = decoded(tmp_path, path)
-    assert pixels.shape == (16, 24, 3)
-    assert said["orientation"] == 1 and f"value {value}" in said["notes"][0]
-
-
-def test_broken_exif_block_is_ignored_with_a_note(tmp_path: Path) -> None:
-    """F058: an APP1 block that is no TIFF."""
-    path = saved(tmp_path, photo(24, 16), "a.jpg", exif=b"Exif\0\0garbage" + b"\xff" * 40)
-    pixels, said = decoded(tmp_path, path)
-    assert pixels.shape == (16, 24, 3)
-    assert "EXIF block" in said["notes"][0] and "a.jpg" in said["notes"][0]
-
-
-def test_cmyk_is_right_with_adobe_marker_and_refused_without(tmp_path: Path) -> None:
-    """F061: solid red."""
-    buffer = io.BytesIO()
-    Image.new("CMYK", (16, 16), (0, 255, 255, 0)).save(buffer, "JPEG", quality=95)
-    data = buffer.getvalue()
-    path = tmp_path / "adobe.jpg"
-    path.write_bytes(data)
-    pixels, _ = decoded(tmp_path, path)
-    np.testing.assert_allclose(pixels, np.broadcast_to([255, 0, 0], (16, 16, 3)), atol=4)
-    np.testing.assert_array_equal(pixels, by_pil(path))
-    at = data.index(b"\xff\xee")
-    bare = tmp_path / "bare.jpg"
-    bare.write_bytes(data[:at] + data[at + 2 + int.from_bytes(data[at + 2:at + 4], "big"):])
-    assert "no Adobe marker" in refusal("decode", bare, tmp_path / "out")
-
-
-def test_sixteen_bit_grey_keeps_its_high_byte(tmp_path: Path) -> None:
-    """PIL clips these at 255, which turns them white; a note says so."""
-    path = saved(tmp_path, Image.fromarray(np.array([[0, 256, 32768, 65535]], np.uint16)), "a.png")
-    pixels, said = decoded(tmp_path, path)
-    assert pixels[0, :, 0].tolist() == [0, 1, 128, 255]
-    assert "16-bit" in said["notes"][0]
-
-
-@pytest.mark.parametrize("file", ["a.jpg", "a.png", "a.webp"])
-@pytest.mark.parametrize("share", [0.02, 0.5, 0.9])
-def test_cut_files_are_refused(file: str, share: float, tmp_path: Path) -> None:
-    """Never half a picture without a word."""
-    path = saved(tmp_path, photo(120, 90), file)
-    path.write_bytes(path.read_bytes()[:int(path.stat().st_size * share)])
-    said = refusal("decode", path, tmp_path / "out")
-    assert file in said and ("damaged" in said or "cut short" in said)
-
-
-@pytest.mark.parametrize(("data", "said"), [
-    (b"", "empty"), (b"GIF89a" + b"\0" * 20, "GIF"), (b"BM" + b"\0" * 60, "BMP"), (b"\0\0\0\x1cftypheic", "HEIC"),
-    (b"\0\0\0\x18ftypisom\0\0\2\0", "ffmpeg"), (b"\x1a\x45\xdf\xa3\x9f", "video"), (b"RIFF\0\0\0\0AVI LIST", "video"),
-    (b"<html><body>", "web page"), (b"hello, world", "not a picture"),
-])
-def test_other_files_are_refused_by_name(data: bytes, said: str, tmp_path: Path) -> None:
-    """What it is, and what is supported."""
-    path = tmp_path / "x.png"
-    path.write_bytes(data)
-    sentence = refusal("decode", path, tmp_path / "out")
-    assert said in sentence and "Supported are JPEG, PNG and WebP" in sentence
-
-
-def test_huge_picture_is_refused_before_it_is_decoded(tmp_path: Path) -> None:
-    """The header alone says 20000 x 20000."""
-    path = saved(tmp_path, Image.new("1", (20000, 20000)), "a.png")
-    assert "20000 x 20000" in refusal("decode", path, tmp_path / "out")
 
 
 def clip_folder(folder: Path, **changes: Any) -> Path:

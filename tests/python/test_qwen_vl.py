@@ -12,14 +12,12 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from conftest import run_program
-from model_probe import refusal
+from conftest import run_ecokv, run_program
 from PIL import Image
 from safetensors.torch import load_file, save_file
-from tiny_models import check_bf16, check_parity, edit_json, load_tiny, our_prompt
-from tiny_pictures import photo
+from tiny_models import answer_of, check_bf16, check_parity, edit_json, load_tiny, our_prompt
+from tiny_pictures import photo, saved_all
 from tiny_qwen import (
-    CLIP,
     IMAGE,
     RECIPES,
     VERSIONS,
@@ -29,12 +27,12 @@ from tiny_qwen import (
     save_qwen,
 )
 from transformers import PreTrainedModel
-from transformers.models.qwen2_vl.image_processing_qwen2_vl import smart_resize
 
 pytestmark = pytest.mark.oracle
 
 # width, height: square, very wide, very tall, tiny, odd, below one token, enormous for the limits
-SHAPES = [(112, 112), (500, 31), (23, 400), (1, 1), (2, 1), (97, 151), (26, 28), (257, 27), (1000, 14), (640, 480)]
+SHAPES = [(112, 112), (500, 31), (23, 400), (1, 1), (2, 1), (1, 2), (97, 151), (70, 70), (26, 28), (257, 27), (305, 30),
+          (332, 27), (1000, 14), (640, 480)]
 
 
 GROUPED = [name for name in RECIPES if name.endswith("grouped")]
@@ -64,14 +62,6 @@ def tiny(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     yield Tiny(folder, reference, processor, RECIPES[request.param])
 
 
-def saved(folder: Path, pictures: list[Image.Image]) -> list[Path]:
-    folder.mkdir(parents=True, exist_ok=True)
-    paths = [folder / f"picture{i}.png" for i in range(len(pictures))]
-    for path, picture in zip(paths, pictures, strict=True):
-        picture.save(path)
-    return paths
-
-
 # --- from a picture to tokens ---------------------------------------------------------------------
 
 
@@ -79,7 +69,7 @@ def test_pixels_ids_and_positions(tiny: Tiny, tmp_path: Path) -> None:
     """F039 F041 F043 F046 F047 F055 F065 F067 F072: through the reference's own processor and template."""
     pictures = [photo(*shape, seed) for seed, shape in enumerate(SHAPES)]
     inputs = chat_inputs(tiny.processor, "Which is older, 12 or 13?", pictures)
-    ours = our_prompt(tiny.folder, tmp_path, "Which is older, 12 or 13?", saved(tmp_path, pictures))
+    ours = our_prompt(tiny.folder, tmp_path, "Which is older, 12 or 13?", saved_all(tmp_path, pictures))
     check_prompt(tiny, ours, inputs)
     image = [picture for picture, id_ in zip(ours.image, ours.ids, strict=True) if id_ == IMAGE]
     assert image == sorted(image) and set(image) == set(range(len(SHAPES)))
@@ -131,7 +121,7 @@ def parity(tiny: Tiny, folder: Path, out: Path, words: str, shapes: list[tuple[i
     pictures = [photo(*shape, seed) for seed, shape in enumerate(shapes)]
     tiny.reference.model.rope_deltas = None  # words alone would take those of the picture before
     check_parity(folder, out, tiny.reference, inputs=chat_inputs(tiny.processor, words, pictures), text=words,
-                 images=saved(out, pictures), template=True, **request)
+                 images=saved_all(out, pictures), template=True, **request)
 
 
 @pytest.mark.parametrize(("shapes", "chunk"), [([(112, 112)], 0), ([(300, 40), (30, 250), (1, 1)], 7), ([], 0)],
@@ -141,12 +131,26 @@ def test_logits_and_answers(tiny: Tiny, tmp_path: Path, shapes: list[tuple[int, 
     parity(tiny, tiny.folder, tmp_path, "What is the total?", shapes, chunk=chunk)
 
 
+@pytest.mark.parametrize("tiny", GROUPED, indirect=True)
+def test_frames_of_a_video_go_through_the_command_line_as_a_row_of_pictures(tiny: Tiny, tmp_path: Path) -> None:
+    """As a shell writes frame-*.png: the tokens and the answer that the reference gives to these pictures."""
+    frames = [photo(84, 56, seed) for seed in range(3)]
+    tiny.reference.model.rope_deltas = None
+    expected = answer_of(tiny.reference, chat_inputs(tiny.processor, "What happens?", frames), 4)
+    run = run_ecokv("run", "--model", tiny.folder, "--prompt", "What happens?", "--policy", "full", "--max-new-tokens", 4,
+                    "--image", *saved_all(tmp_path, frames))
+    assert run["token_ids"] == expected.chosen[:len(run["token_ids"])] and (len(run["token_ids"]) == 4 or run["stopped_at_end"])
+    inputs = chat_inputs(tiny.processor, "What happens?", frames)
+    assert run["prompt_tokens"] == inputs["input_ids"].shape[1]
+    assert run["image_tokens"] == int(inputs["image_grid_thw"].prod(-1).sum()) // 4
+
+
 def test_bf16_is_close_to_the_reference_in_bf16(tiny: Tiny, tmp_path: Path) -> None:
     pictures = [photo(150, 90), photo(61, 133)]
     inputs = chat_inputs(tiny.processor, "Why?", pictures)
     reference = load_tiny(tiny.folder, VERSIONS[tiny.recipe.version].model, torch.bfloat16)
     check_bf16(tiny.folder, tmp_path, reference, inputs, text="Why?",
-               images=[str(path) for path in saved(tmp_path, pictures)], apply_template=True)
+               images=[str(path) for path in saved_all(tmp_path, pictures)], apply_template=True)
 
 
 def test_features_of_the_tower(tiny: Tiny, tmp_path: Path) -> None:
@@ -155,7 +159,7 @@ def test_features_of_the_tower(tiny: Tiny, tmp_path: Path) -> None:
     inputs = chat_inputs(tiny.processor, "?", pictures)
     with torch.no_grad():
         output = tiny.reference.model.visual(inputs["pixel_values"], grid_thw=inputs["image_grid_thw"])
-    done = run_program("ecokv_vision_probe", tiny.folder, tmp_path, *saved(tmp_path, pictures))
+    done = run_program("ecokv_vision_probe", tiny.folder, tmp_path, *saved_all(tmp_path, pictures))
     assert done.returncode == 0, done.stderr
     deep = getattr(output, "deepstack_features", None) or []
     assert json.loads(done.stdout)["deepstack"] == len(deep)
@@ -176,7 +180,7 @@ def test_features_of_a_picture_with_more_patches_than_a_block_of_the_tower(tmp_p
     assert inputs["image_grid_thw"].tolist() == [[1, 68, 62]]
     with torch.no_grad():
         expected = reference.model.visual(inputs["pixel_values"], grid_thw=inputs["image_grid_thw"]).pooler_output
-    done = run_program("ecokv_vision_probe", folder, tmp_path, *saved(tmp_path, [picture]))
+    done = run_program("ecokv_vision_probe", folder, tmp_path, *saved_all(tmp_path, [picture]))
     assert done.returncode == 0, done.stderr
     np.testing.assert_allclose(np.load(tmp_path / "rows0.npy"), expected.numpy(), atol=1e-3, rtol=1e-3)
 
@@ -218,103 +222,16 @@ def test_both_layouts_of_names_and_keys_give_equal_logits(tiny: Tiny, tmp_path: 
     parity(tiny, folder, tmp_path, "Why?", [(150, 90)], steps=5)
 
 
-@pytest.mark.parametrize("spelling", ["size", "pixels", "both"])
-def test_limits_are_read_in_both_spellings(tmp_path: Path, spelling: str) -> None:
-    """F044: a preprocessor_config.json as older exports have it; where both are there, min_pixels wins."""
-    recipe = replace(RECIPES["qwen2 grouped"], pixels=(56 * 56, 28 * 28 * 12))
-    save_qwen(tmp_path / "model", recipe)
-    folder = tmp_path / "model"
-    (folder / "processor_config.json").unlink()
-    size = {"shortest_edge": 56 * 56, "longest_edge": 28 * 28 * 12}
-    pixels = {"min_pixels": 56 * 56, "max_pixels": 28 * 28 * 12}
-    settings: dict[str, Any] = {"image_processor_type": "Qwen2VLImageProcessor", "patch_size": 14, "merge_size": 2,
-                                "temporal_patch_size": 2} | CLIP
-    settings |= {"size": {"size": size, "pixels": size, "both": {"shortest_edge": 1, "longest_edge": 28 * 28 * 99}}[spelling]}
-    if spelling == "pixels":
-        del settings["size"]
-    if spelling != "size":
-        settings |= pixels
-    (folder / "preprocessor_config.json").write_text(json.dumps(settings), "utf-8")
-    ours = our_prompt(folder, tmp_path, "?", saved(tmp_path, [photo(300, 200)]))
-    assert ours.grids == [[1, 4, 8]]  # 12 tokens at most: floor(200 / beta / 28) x floor(300 / beta / 28), beta 2.525
-
-
-# --- refusals -------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("plain") / "model"
-    save_qwen(folder, RECIPES["qwen2 grouped"])
-    return folder
-
-
-def prompt_refusal(folder: Path, out: Path, text: str, images: list[Path], template: bool = True) -> str:
-    return refusal("prompt", folder, out, stdin={"text": text, "images": [str(i) for i in images], "template": template})
-
-
-def test_a_strip_is_refused_with_its_size(plain: Path, tmp_path: Path) -> None:
-    """F041: the reference refuses sides over 200 to 1 as well."""
-    with pytest.raises(ValueError, match="aspect ratio"):
-        smart_resize(1, 201)
-    said = prompt_refusal(plain, tmp_path, "?", saved(tmp_path, [photo(201, 1)]))
-    assert "picture0.png (201 x 1)" in said and "200" in said
-
-
-def test_a_video_is_refused_with_what_to_do(plain: Path, tmp_path: Path) -> None:
-    clip = tmp_path / "clip.mp4"
-    clip.write_bytes(b"\0\0\0\x18ftypmp42" + b"\0" * 64)
-    said = prompt_refusal(plain, tmp_path, "?", [clip])
-    assert "clip.mp4 is a video" in said and "frames" in said
-
-
-@pytest.mark.parametrize(("text", "pictures"), [("<|image_pad|>", 2), ("<|image_pad|><|image_pad|>", 1), ("no marker", 1)])
-def test_markers_and_pictures_must_match(plain: Path, tmp_path: Path, text: str, pictures: int) -> None:
-    """F055."""
-    said = prompt_refusal(plain, tmp_path, text, saved(tmp_path, [photo(60, 60)] * pictures), template=False)
-    assert "<|image_pad|>" in said and f"{pictures} picture(s)" in said
-
-
-@pytest.mark.parametrize("template", [True, False])
-def test_the_marker_of_a_video_is_refused_in_the_words(plain: Path, tmp_path: Path, template: bool) -> None:
-    """F055: nothing would fill it, and what stands behind it would move. Its neighbours are words like others."""
-    pictures = saved(tmp_path, [photo(60, 60)])
-    marker = "" if template else "<|vision_start|><|image_pad|><|vision_end|>"
-    said = prompt_refusal(plain, tmp_path, marker + "What moves in <|video_pad|>?", pictures, template)
-    assert "The words hold <|video_pad|>, which stands for a video" in said and "frames of a video can be given as pictures" in said
-    assert our_prompt(plain, tmp_path, "What does <|vision_pad|> mean?", pictures).answer["image_tokens"] > 0
-
-
-def test_a_question_holds_no_marker(plain: Path, tmp_path: Path) -> None:
-    """F055: also where questions come after a context that is read already."""
-    (picture,) = saved(tmp_path, [photo(60, 60)])
-    for marker in ("<|video_pad|>", "<|image_pad|>"):
-        done = run_program("ecokv", "run", "--model", plain, "--image", picture, "--policy", "full", "--ask", f"And {marker}?")
-        assert done.returncode == 3 and marker in done.stderr, done.stderr
-
-
-@pytest.mark.parametrize(("file", "key", "value", "said"), [
-    ("processor_config.json", "image_processor.patch_size", 16, ["patch_size = 16", "made for 14"]),
-    ("processor_config.json", "image_processor.merge_size", 1, ["merge_size = 1", "made for 2"]),
-    ("processor_config.json", "image_processor.size", {"height": 5}, ["size.shortest_edge"]),
-    ("processor_config.json", "image_processor.image_processor_type", "CLIPImageProcessor", ["Qwen2VLImageProcessor"]),
-    ("config.json", "vision_config.hidden_size", 96, ["rows of 96", "rows of 64"]),
-    ("config.json", "vision_config.num_heads", 5, ["5 heads"]),
-    ("config.json", "vision_config.in_channels", 4, ["in_channels = 4"]),
-    ("config.json", "text_config.max_position_embeddings", 40, ["was made for 40"]),  # F057
-])
-def test_files_that_do_not_fit_are_refused(plain: Path, tmp_path: Path, file: str, key: str, value: Any,
-                                           said: list[str]) -> None:
-    folder = tmp_path / "model"
-    shutil.copytree(plain, folder)
-    edit_json(folder / file, **{key: value})
-    answer = prompt_refusal(folder, tmp_path, "?", saved(tmp_path, [photo(200, 200)]))
-    assert all(part in answer for part in said), answer
-
-
-def test_an_enormous_photo_says_its_tokens_before_the_run(plain: Path, tmp_path: Path) -> None:
-    """F073: the count is known without weights, and bounded by the checkpoint."""
-    picture = tmp_path / "large.png"
-    Image.new("RGB", (4000, 4000)).save(picture)
-    ours = our_prompt(plain, tmp_path, "?", [picture])
-    assert ours.grids == [[1, 12, 12]] and ours.answer["image_tokens"] == 36  # at most 40
+@pytest.mark.parametrize("kind", ["type", "rope_type"])
+@pytest.mark.parametrize("tiny", GROUPED, indirect=True)
+def test_rotary_settings_beside_the_others_of_the_decoder_are_read(tiny: Tiny, tmp_path: Path, kind: str) -> None:
+    """As released folders have them: rope_theta and rope_scaling in text_config, in place of rope_parameters."""
+    folder = tmp_path / "copy"
+    shutil.copytree(tiny.folder, folder)
+    scaling = json.loads((folder / "config.json").read_text("utf-8"))["text_config"]["rope_parameters"]
+    scaling[kind] = scaling.pop("rope_type")
+    edit_json(folder / "config.json", **{"text_config.rope_parameters": None, "text_config.rope_theta": scaling.pop("rope_theta"),
+                                         "text_config.rope_scaling": scaling})
+    if partial := scaling.pop("partial_rotary_factor", None):
+        edit_json(folder / "config.json", **{"text_config.partial_rotary_factor": partial, "text_config.rope_scaling": scaling})
+    parity(tiny, folder, tmp_path, "Why?", [(150, 90)], steps=5)

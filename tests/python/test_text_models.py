@@ -122,7 +122,7 @@ def test_a_prefill_in_chunks_gives_the_same(tiny: Any, tmp_path: Path, name: str
     check_parity(model.folder, tmp_path, model.reference, ids=IDS, chunk=13)
 
 
-@pytest.mark.parametrize("name", ["llama", "qwen3", "gemma3", "qwen3.5"])
+@pytest.mark.parametrize("name", RECIPES)
 def test_bf16_is_as_close_as_its_rounding_allows(tiny: Any, tmp_path: Path, name: str) -> None:
     model = tiny(name)
     theirs = load_tiny(model.folder, model.model_class, torch.bfloat16)

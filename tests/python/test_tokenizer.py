@@ -28,10 +28,10 @@ def saved(tokenizer: Tokenizer, folder: Path) -> Path:
 
 
 def expected(tokenizer: Tokenizer, all_ids: list[list[int]]) -> list[dict[str, Any]]:
-    """What the reference makes of ids."""
+    """What the reference makes of ids; `whole`: no piece of a stream has half a character."""
     decoded = tokenizer.decode_batch(all_ids, skip_special_tokens=False)
     skipped = tokenizer.decode_batch(all_ids, skip_special_tokens=True)
-    return [{"ids": ids, "decoded": text, "skipped": short, "streamed": text}
+    return [{"ids": ids, "decoded": text, "skipped": short, "streamed": text, "whole": True}
             for ids, text, short in zip(all_ids, decoded, skipped, strict=True)]
 
 

@@ -20,6 +20,21 @@ def photo(width: int, height: int, seed: int = 0) -> Image.Image:
     return Image.fromarray(np.clip(base + rng.normal(0, 25, base.shape), 0, 255).astype(np.uint8))
 
 
+def saved(folder: Path, image: Image.Image, name: str, **options: Any) -> Path:
+    """The path of the written picture."""
+    path = folder / name
+    image.save(path, **options)
+    return path
+
+
+def saved_all(folder: Path, pictures: list[Image.Image]) -> list[Path]:
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = [folder / f"picture{i}.png" for i in range(len(pictures))]
+    for path, picture in zip(paths, pictures, strict=True):
+        picture.save(path)
+    return paths
+
+
 def saved_photos(folder: Path, *sizes: tuple[int, int]) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / f"{i}.png" for i in range(len(sizes))]

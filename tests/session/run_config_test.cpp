@@ -17,7 +17,7 @@ RunConfig everythingSet() {
     config.images = {"a.png", "b c.jpg"};
     config.prompt = "What is \"x\"?\nÜ 測試";
     config.applyTemplate = false;
-    config.applyOrientation = false;
+    config.pictureReading = {.applyOrientation = false, .blendAlpha = RgbColour{1, 171, 255}};
     config.policy.scorer = "mixkv";
     config.policy.allocator = "static";
     config.policy.headWeights = "weights.json";
@@ -80,7 +80,7 @@ TEST(RunConfig, everyFieldSurvivesTheRoundTrip) {
     EXPECT_EQ(after.images, before.images);
     EXPECT_EQ(after.prompt, before.prompt);
     EXPECT_FALSE(after.applyTemplate);
-    EXPECT_FALSE(after.applyOrientation);
+    EXPECT_EQ(after.pictureReading, before.pictureReading);
     EXPECT_EQ(after.policy, before.policy);
     EXPECT_EQ(after.policy.scorer, "mixkv");
     EXPECT_EQ(after.policy.budget, 48);

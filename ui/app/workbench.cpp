@@ -109,6 +109,7 @@ void Workbench::examine(const session::RunConfig& config) {
     request.images = config.images;
     request.prompt = config.prompt;
     request.applyTemplate = config.applyTemplate;
+    request.pictureReading = config.pictureReading;
     request.budget = config.policy.budget;
     request.device = config.device;
     request.dtype = config.dtype;

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "ui/models/paths.h"
+#include "ui/pages/picture_reading_button.h"
 
 #include <QAction>
 #include <QClipboard>
@@ -61,7 +62,7 @@ QString savePasted(const QImage& image) {
 
 PictureStrip::PictureStrip(QWidget* parent)
     : QWidget(parent), m_model(new PictureListModel(this)), m_list(new QListView),
-      m_hint(new QLabel(tr("Drop, paste or open pictures"))),
+      m_hint(new QLabel(tr("Drop, paste or open pictures"))), m_reading(new PictureReadingButton),
       m_thumbnails(QStringLiteral("thumbnails")), m_saves(QStringLiteral("paste")) {
     setAcceptDrops(true);
     setUpList();
@@ -74,6 +75,7 @@ PictureStrip::PictureStrip(QWidget* parent)
     buttons->addWidget(open);
     buttons->addWidget(remove);
     buttons->addStretch(1);
+    buttons->addWidget(m_reading);
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(6);
@@ -84,6 +86,7 @@ PictureStrip::PictureStrip(QWidget* parent)
     connect(m_model, &PictureListModel::thumbnailWanted, this, &PictureStrip::wantThumbnail);
     connect(m_model, &PictureListModel::changed, this, &PictureStrip::changed);
     connect(m_model, &PictureListModel::changed, this, &PictureStrip::updateHint);
+    connect(m_reading, &PictureReadingButton::changed, this, &PictureStrip::changed);
     connect(&m_saves, &JobRunner::failed, this, &PictureStrip::failed);
     updateHint();
 }
@@ -117,6 +120,23 @@ void PictureStrip::addAction(const QString& text, const QKeySequence& key,
     action->setShortcutContext(Qt::WidgetShortcut);
     connect(action, &QAction::triggered, this, slot);
     m_list->addAction(action);
+}
+
+void PictureStrip::read(session::RunConfig& config) const {
+    const QStringList pictures = paths();
+    for (const QString& picture : pictures) {
+        config.images.push_back(toPath(picture));
+    }
+    config.pictureReading = m_reading->reading();
+}
+
+void PictureStrip::setConfig(const session::RunConfig& config) {
+    QStringList pictures;
+    for (const auto& picture : config.images) {
+        pictures << fromPath(picture);
+    }
+    setPaths(pictures);
+    m_reading->setReading(config.pictureReading);
 }
 
 void PictureStrip::openPictures() {

@@ -1,8 +1,9 @@
 #pragma once
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The pictures of the prompt as thumbnails: dropped, pasted or opened; Delete removes one.
-// Thumbnails and pasted pictures are read and written on a worker.
+// The pictures of the prompt as thumbnails, and how they are read: dropped, pasted or opened;
+// Delete removes one. Thumbnails and pasted pictures are read and written on a worker.
 
+#include "session/run_config.h"
 #include "ui/models/picture_list_model.h"
 #include "ui/workers/job_runner.h"
 
@@ -14,6 +15,8 @@ class QListView;
 
 namespace ecokv::ui {
 
+class PictureReadingButton;
+
 class PictureStrip : public QWidget {
     Q_OBJECT
 
@@ -22,6 +25,8 @@ public:
 
     QStringList paths() const { return m_model->paths(); }
     void setPaths(const QStringList& paths) { m_model->setPaths(paths); }
+    void read(session::RunConfig& config) const;
+    void setConfig(const session::RunConfig& config);
     void openPictures();
     /// Pictures and picture files in `data`; false if there are none.
     bool take(const QMimeData& data);
@@ -47,6 +52,7 @@ private:
     PictureListModel* m_model;
     QListView* m_list;
     QLabel* m_hint;
+    PictureReadingButton* m_reading;
     JobRunner m_thumbnails;
     JobRunner m_saves;
     QStringList m_waiting; ///< thumbnails not asked for yet

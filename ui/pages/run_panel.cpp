@@ -136,10 +136,7 @@ void RunPanel::connectChanges() {
 session::RunConfig RunPanel::config() const {
     session::RunConfig config;
     config.model = toPath(m_model->folder());
-    const QStringList pictures = m_pictures->paths();
-    for (const QString& picture : pictures) {
-        config.images.push_back(toPath(picture));
-    }
+    m_pictures->read(config);
     config.prompt = m_prompt->toPlainText().toStdString();
     config.policy = m_policy->config();
     m_generation->read(config);
@@ -149,11 +146,7 @@ session::RunConfig RunPanel::config() const {
 void RunPanel::setConfig(const session::RunConfig& config) {
     m_model->setFolder(fromPath(config.model));
     forgetReport();
-    QStringList pictures;
-    for (const auto& picture : config.images) {
-        pictures << fromPath(picture);
-    }
-    m_pictures->setPaths(pictures);
+    m_pictures->setConfig(config);
     m_prompt->setPlainText(QString::fromStdString(config.prompt));
     m_policy->setConfig(config.policy);
     m_generation->setConfig(config);

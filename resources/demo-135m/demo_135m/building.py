@@ -129,9 +129,14 @@ def put_in_place(made: Path, folder: Path, work: Path) -> None:
 
 
 def build(demo: Demo, folder: Path, report: Reporter) -> bool:
-    """Makes sure that `folder` holds the demo; returns False if it was there already."""
+    """Makes sure that `folder` holds the demo; returns False if it was there already, every byte
+    of it as it was written."""
     if is_built(demo, folder):
-        return False
+        report.progress("Checking what is there")
+        damaged = manifest.damaged_file(folder)
+        if damaged is None:
+            return False
+        report.progress(f"{folder / damaged} is damaged: building the demo anew")
     check_modules()
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)

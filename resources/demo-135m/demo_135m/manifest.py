@@ -62,6 +62,15 @@ def check_header(folder: Path, expected: str) -> None:
         )
 
 
+def damaged_file(folder: Path) -> str | None:
+    """Name of a file whose bytes are not those that were written; reads all of them."""
+    described = json.loads((folder / MANIFEST).read_text("utf-8"))
+    for name, of in described["files"].items():
+        if sha256_of(folder / name) != of["sha256"]:
+            return str(name)
+    return None
+
+
 def is_whole(folder: Path, name: str, expected_header: str, tower: Path | None) -> bool:
     """Whether `folder` holds this demo, made of the same parts, with every file as long as it was
     written and the expected tensors."""

@@ -53,6 +53,7 @@ public:
     const std::string& source() const override { return m_settings.source; }
     const std::string& marker() const override { return m_marker; }
     PreparedPicture prepare(const Picture& picture, std::size_t count) const override;
+    std::string sizeRule() const override { return model::sizeRule(m_settings); }
     std::vector<std::pair<std::string, std::string>> describe() const override;
 
 private:

@@ -55,6 +55,7 @@ public:
     const std::string& marker() const override { return m_settings.marker; }
     std::string videoMarker() const override { return m_settings.wrappers.video; }
     PreparedPicture prepare(const Picture& picture, std::size_t count) const override;
+    std::string sizeRule() const override { return model::sizeRule(m_settings.pictures); }
     std::vector<std::pair<std::string, std::string>> describe() const override;
 
 private:

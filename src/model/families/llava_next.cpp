@@ -43,6 +43,7 @@ public:
     const std::string& source() const override { return m_settings.pictures.tile.source; }
     const std::string& marker() const override { return m_settings.marker; }
     PreparedPicture prepare(const Picture& picture, std::size_t count) const override;
+    std::string sizeRule() const override { return model::sizeRule(m_settings.pictures); }
     std::vector<std::pair<std::string, std::string>> describe() const override;
 
 private:

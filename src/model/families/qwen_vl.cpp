@@ -30,6 +30,7 @@ public:
     std::vector<RopePosition> ropePositions(const Prompt& prompt) const override {
         return qwenRopePositions(prompt, m_tokens, m_settings.mergeSize);
     }
+    std::string sizeRule() const override { return model::sizeRule(m_settings); }
     std::vector<std::pair<std::string, std::string>> describe() const override;
 
 private:

@@ -87,6 +87,14 @@ AnyResConfig readAnyResProcessor(const ProcessorFile& file) {
     return config;
 }
 
+std::string sizeRule(const AnyResConfig& config) {
+    return fmt::format("the one of {} canvases that keeps most of the picture and wastes least "
+                       "(the first of equals); fitted into it with the other side rounded up, "
+                       "tiles of {} pixels; the whole picture stretched to {} x {} pixels",
+                       config.canvases.size(), config.tileSide, config.baseSize.width,
+                       config.baseSize.height);
+}
+
 AnyResPicture processAnyRes(const Picture& picture, const AnyResConfig& config) {
     const Pixels whole = pixelsOf(picture);
     AnyResPicture result;

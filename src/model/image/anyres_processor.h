@@ -24,6 +24,9 @@ std::vector<ImageSize> readCanvases(const JsonObject& object, std::int32_t tileS
 
 AnyResConfig readAnyResProcessor(const ProcessorFile& file);
 
+/// In words, how a picture gets its tiles.
+std::string sizeRule(const AnyResConfig& config);
+
 struct AnyResPicture {
     ImageSize canvas;
     /// The whole picture, then the tiles of the canvas row after row; placed in the picture.

@@ -132,6 +132,23 @@ ClipProcessorConfig readClipProcessor(const ProcessorFile& file) {
     return config;
 }
 
+std::string sizeRule(const ClipProcessorConfig& config) {
+    std::string rule = config.padsToSquare ? "padded to a square with the mean colour, " : "";
+    if (!config.resizes) {
+        rule += "not resized";
+    } else if (config.shortestEdge == 0) {
+        rule += fmt::format("stretched to {} x {} pixels", config.size.width, config.size.height);
+    } else {
+        rule += fmt::format("short side to {} pixels, the other in proportion, rounded down",
+                            config.shortestEdge);
+    }
+    if (config.crops) {
+        rule += fmt::format("; {} x {} pixels cut from the middle, offsets rounded down",
+                            config.cropSize.width, config.cropSize.height);
+    }
+    return rule;
+}
+
 ProcessedImage processPixels(const Pixels& given, const ClipProcessorConfig& config,
                              const std::string& name) {
     Pixels image = config.resizes

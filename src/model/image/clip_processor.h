@@ -40,6 +40,9 @@ struct ProcessedImage {
     Placement placement; ///< in the pixels that were given
 };
 
+/// In words, how a picture gets its size.
+std::string sizeRule(const ClipProcessorConfig& config);
+
 ProcessedImage processImage(const Picture& picture, const ClipProcessorConfig& config);
 /// Without padding to a square. `name` is for errors.
 ProcessedImage processPixels(const Pixels& given, const ClipProcessorConfig& config,

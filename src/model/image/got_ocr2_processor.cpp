@@ -42,6 +42,13 @@ GotOcr2Config readGotOcr2Processor(const ProcessorFile& file) {
     return config;
 }
 
+std::string sizeRule(const GotOcr2Config& config) {
+    return fmt::format("stretched to the grid of {} to {} tiles of {} x {} pixels nearest to its "
+                       "shape (of equals the larger where the picture has over half its pixels)",
+                       config.limits.least, config.limits.most, config.tile.size.width,
+                       config.tile.size.height);
+}
+
 TiledPicture processGotOcr2(const Picture& picture, const GotOcr2Config& config) {
     const Pixels whole = pixelsOf(picture);
     const ImageSize& tile = config.tile.size;

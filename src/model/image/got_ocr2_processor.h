@@ -18,6 +18,9 @@ struct GotOcr2Config {
 
 GotOcr2Config readGotOcr2Processor(const ProcessorFile& file);
 
+/// In words, how a picture gets its tiles.
+std::string sizeRule(const GotOcr2Config& config);
+
 struct TiledPicture {
     ImageSize grid; ///< columns, rows of tiles
     /// Row after row, the thumbnail last if `grid` has more than one; placed in the picture.

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 namespace ecokv::model {
 
 namespace {
@@ -94,6 +96,23 @@ ImageSize tileMultiple(const ImageSize& size, std::int32_t tileSide) {
     const std::int32_t longer = std::max(size.width, size.height);
     const ImageSize scaled = withLongerSide(size, nextMultiple(longer, tileSide));
     return {nextMultiple(scaled.width, tileSide), nextMultiple(scaled.height, tileSide)};
+}
+
+std::string sizeRule(const Idefics3ProcessorConfig& config) {
+    std::string rule;
+    if (config.resizes && config.longestEdge > 0) {
+        rule = fmt::format("longer side to {} pixels, the other in proportion, rounded down and "
+                           "then up to an even number; ",
+                           config.longestEdge);
+    } else if (config.resizes) {
+        rule = fmt::format("stretched to {} x {} pixels; ", config.size.width, config.size.height);
+    }
+    if (!config.splits) {
+        return rule + fmt::format("stretched to one tile of {0} x {0} pixels", config.tileSide);
+    }
+    return rule + fmt::format("both sides up to multiples of {} pixels, cut into tiles, and the "
+                              "whole as one more",
+                              config.tileSide);
 }
 
 TiledImage processIdefics3(const Picture& picture, const Idefics3ProcessorConfig& config) {

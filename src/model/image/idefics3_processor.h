@@ -39,6 +39,9 @@ ImageSize longestEdgeSize(const ImageSize& size, std::int32_t longestEdge);
 /// The next multiples of a tile, the aspect ratio kept where it can be.
 ImageSize tileMultiple(const ImageSize& size, std::int32_t tileSide);
 
+/// In words, how a picture gets its tiles.
+std::string sizeRule(const Idefics3ProcessorConfig& config);
+
 TiledImage processIdefics3(const Picture& picture, const Idefics3ProcessorConfig& config);
 
 } // namespace ecokv::model

@@ -2,6 +2,7 @@
 #include "model/image/image_decoder.h"
 
 #include "base/error.h"
+#include "model/image/alpha.h"
 #include "model/image/orientation.h"
 #include "model/image/raw_image.h"
 #include "model/sha256.h"
@@ -72,11 +73,8 @@ RawImage decodeBytes(const ImageSource& source) {
                       kAdvice);
     }
     if (format->name == kVideo) {
-        throwBadInput(
-            fmt::format("The file {} is a video; pictures are read here.", source.name),
-            fmt::format("{} Take frames out of it, for instance with \"ffmpeg -i {} -vf fps=1 "
-                        "frame-%03d.png\", and give these in order.",
-                        kAdvice, source.name));
+        throwBadInput(fmt::format("The file {} is a video; pictures are read here.", source.name),
+                      fmt::format("{} {}", kAdvice, kFramesAdvice));
     }
     if (format->name == kPointer) {
         throwBadInput(
@@ -106,12 +104,13 @@ void checkPictureSize(const std::string& name, std::int64_t width, std::int64_t 
 }
 
 Picture decodePicture(std::span<const std::byte> bytes, const std::string& name,
-                      const DecodeOptions& options, std::vector<std::string>& notes) {
+                      const PictureReading& reading, std::vector<std::string>& notes) {
     RawImage image = decodeBytes({bytes, name});
     notes.insert(notes.end(), image.notes.begin(), image.notes.end());
     Picture picture;
     picture.path = name;
-    if (options.applyOrientation) {
+    picture.transparency = resolveAlpha(image, reading.blendAlpha);
+    if (reading.applyOrientation) {
         picture.orientation = readOrientation(image.exif, name, notes);
         applyOrientation(image, picture.orientation);
     }
@@ -124,10 +123,10 @@ Picture decodePicture(std::span<const std::byte> bytes, const std::string& name,
     return picture;
 }
 
-Picture decodePicture(const std::filesystem::path& path, const DecodeOptions& options,
+Picture decodePicture(const std::filesystem::path& path, const PictureReading& reading,
                       std::vector<std::string>& notes) {
     const auto file = MappedFile::open(path);
-    return decodePicture(file->bytes(), path.string(), options, notes);
+    return decodePicture(file->bytes(), path.string(), reading, notes);
 }
 
 } // namespace ecokv::model

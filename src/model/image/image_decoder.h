@@ -1,7 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: GPL-3.0-or-later
 // JPEG, PNG and WebP files to [height, width, 3] u8, recognised by their first bytes. EXIF
-// orientation applied on request, alpha dropped, grey repeated: what PIL's convert("RGB") gives.
+// orientation applied and alpha dropped unless asked otherwise, grey repeated: what PIL's
+// convert("RGB") gives.
 
 #include "model/prompt.h"
 
@@ -15,16 +16,18 @@ namespace ecokv::model {
 /// Largest picture that is decoded, in pixels; larger ones are refused with their size.
 constexpr std::int64_t kMaxPicturePixels = 100'000'000;
 
-struct DecodeOptions {
-    bool applyOrientation = true;
-};
+/// What to do with a video.
+inline constexpr const char* kFramesAdvice =
+    "Take frames out of the video, for instance with \"ffmpeg -i FILE -vf fps=1 frame-%03d.png\", "
+    "and give them in order, each as a picture.";
 
-/// Fills path, sha256, width, height, pixels, orientation. `notes` gets a sentence for what was
-/// ignored (a broken EXIF tag). Throws Error{BadInput} naming the file and what is wrong with it.
-Picture decodePicture(const std::filesystem::path& path, const DecodeOptions& options,
+/// Fills path, sha256, width, height, pixels, orientation, transparency. `notes` gets a sentence
+/// for what was ignored (a broken EXIF tag). Throws Error{BadInput} naming the file and what is
+/// wrong with it.
+Picture decodePicture(const std::filesystem::path& path, const PictureReading& reading,
                       std::vector<std::string>& notes);
 /// The same from memory; `name` stands for the path in messages.
 Picture decodePicture(std::span<const std::byte> bytes, const std::string& name,
-                      const DecodeOptions& options, std::vector<std::string>& notes);
+                      const PictureReading& reading, std::vector<std::string>& notes);
 
 } // namespace ecokv::model

@@ -32,6 +32,10 @@ std::array<double, 3> readTriple(const JsonObject& settings, const char* key,
     return values;
 }
 
+const char* typeKey(const JsonObject& settings) {
+    return settings.has("image_processor_type") ? "image_processor_type" : "feature_extractor_type";
+}
+
 /// float32 throughout; rescaling is folded into mean and deviation as the reference does.
 std::vector<float> standardized(const Pixels& image, const Normalization& settings) {
     std::vector<float> values(image.data.begin(), image.data.end());
@@ -128,16 +132,19 @@ JsonObject ProcessorFile::settings() const {
     return m_nested ? root.object("image_processor") : root;
 }
 
+std::string ProcessorFile::writtenType() const {
+    const JsonObject object = settings();
+    return object.string(typeKey(object), "");
+}
+
 std::string ProcessorFile::type(std::initializer_list<const char*> supported) const {
     const JsonObject object = settings();
-    const char* key =
-        object.has("image_processor_type") ? "image_processor_type" : "feature_extractor_type";
-    std::string type = object.string(key, "");
-    if (type.empty()) {
+    const std::string written = writtenType();
+    if (written.empty()) {
         throwBadInput(fmt::format("{} is missing.", object.where("image_processor_type")),
                       restoreAdvice(object, "image_processor_type"));
     }
-    const std::string written = type;
+    std::string type = written;
     if (constexpr std::string_view kFast = "Fast"; type.ends_with(kFast)) {
         type.resize(type.size() - kFast.size());
     }
@@ -148,8 +155,9 @@ std::string ProcessorFile::type(std::initializer_list<const char*> supported) co
         }
         names += fmt::format("{}{}", names.empty() ? "" : ", ", known);
     }
-    throwBadInput(fmt::format("{} = \"{}\" is not supported here.", object.where(key), written),
-                  fmt::format("Supported for this family: {}.", names));
+    throwBadInput(
+        fmt::format("{} = \"{}\" is not supported here.", object.where(typeKey(object)), written),
+        fmt::format("Supported for this family: {}.", names));
 }
 
 } // namespace ecokv::model

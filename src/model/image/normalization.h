@@ -45,6 +45,8 @@ public:
     /// `image_processor_type` without the suffix "Fast". Throws where it is missing or none of
     /// `supported`: the rules for resizing would be a guess (field case F043).
     std::string type(std::initializer_list<const char*> supported) const;
+    /// The same as written, with a suffix if there is one; "" where it is missing.
+    std::string writtenType() const;
 
 private:
     std::string m_source;

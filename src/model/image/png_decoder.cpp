@@ -59,7 +59,7 @@ bool readHeader(Reader& reader) {
     return true;
 }
 
-/// Everything becomes 8-bit RGB; alpha and transparent colours are dropped (field case F062).
+/// Everything becomes 8-bit RGB, with alpha where the file has it (field case F062).
 bool requestRgb(Reader& reader) {
     if (setjmp(png_jmpbuf(reader.png)) != 0) {
         return false;
@@ -72,7 +72,7 @@ bool requestRgb(Reader& reader) {
         png_set_expand_gray_1_2_4_to_8(reader.png);
     }
     png_set_strip_16(reader.png);
-    png_set_strip_alpha(reader.png);
+    png_set_tRNS_to_alpha(reader.png); // nothing where there is no such chunk
     if (colour == PNG_COLOR_TYPE_GRAY || colour == PNG_COLOR_TYPE_GRAY_ALPHA) {
         png_set_gray_to_rgb(reader.png);
     }
@@ -126,17 +126,24 @@ RawImage decodePng(const ImageSource& source) {
         throwDamaged(reader);
     }
     const std::size_t rowBytes = png_get_rowbytes(reader.png, reader.info);
-    if (rowBytes != static_cast<std::size_t>(image.width) * 3) {
+    const auto channels = static_cast<std::size_t>(png_get_channels(reader.png, reader.info));
+    if ((channels != 3 && channels != 4) ||
+        rowBytes != static_cast<std::size_t>(image.width) * channels) {
         throwInternal(
             fmt::format("libpng gives {} bytes a row for a width of {}.", rowBytes, image.width));
     }
-    image.pixels.resize(rowBytes * static_cast<std::size_t>(image.height));
+    std::vector<std::uint8_t> values(rowBytes * static_cast<std::size_t>(image.height));
     std::vector<png_bytep> rows;
     for (std::int32_t y = 0; y < image.height; ++y) {
-        rows.push_back(image.pixels.data() + static_cast<std::size_t>(y) * rowBytes);
+        rows.push_back(values.data() + static_cast<std::size_t>(y) * rowBytes);
     }
     if (!readRows(reader, rows.data())) {
         throwDamaged(reader);
+    }
+    if (channels == 4) {
+        splitRgba(values, image);
+    } else {
+        image.pixels = std::move(values);
     }
     image.exif = exifOf(reader);
     return image;

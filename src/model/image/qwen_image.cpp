@@ -142,6 +142,17 @@ ImageSize smartResize(const ImageSize& picture, const QwenImageConfig& config) {
     return sizeOf(width, height);
 }
 
+std::string sizeRule(const QwenImageConfig& config) {
+    const std::int32_t side = config.tokenSide();
+    if (!config.resizes) {
+        return fmt::format("as it is; both sides must be multiples of {} pixels", side);
+    }
+    return fmt::format("both sides to the nearest multiple of {} pixels (halves to the even one); "
+                       "an area above {} scaled down to it with sides rounded down (at least {}), "
+                       "one below {} up to it with sides rounded up",
+                       side, config.maxPixels, side, config.minPixels);
+}
+
 QwenPatches qwenPatches(const Picture& picture, const QwenImageConfig& config) {
     requireShape(picture, config);
     Pixels image = pixelsOf(picture);

@@ -32,6 +32,7 @@ QwenImageConfig readQwenImage(const ProcessorFile& file);
 /// The size at which a picture is read: multiples of `tokenSide`, area within the limits where its
 /// shape allows. Halves round to even.
 ImageSize smartResize(const ImageSize& picture, const QwenImageConfig& config);
+std::string sizeRule(const QwenImageConfig& config); ///< the same in words
 
 /// What the tower takes.
 struct QwenPatches {

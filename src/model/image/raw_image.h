@@ -13,6 +13,7 @@ namespace ecokv::model {
 struct RawImage {
     std::int32_t width = 0, height = 0; ///< pixels
     std::vector<std::uint8_t> pixels;   ///< [height, width, 3] u8
+    std::vector<std::uint8_t> alpha;    ///< [height, width] u8; empty = the format has none
     std::string exif;                   ///< the EXIF block, with or without "Exif\0\0"; "" = none
     std::vector<std::string> notes;     ///< what was changed or ignored, as full sentences
 };
@@ -24,6 +25,9 @@ struct ImageSource {
 
     const std::uint8_t* data() const { return reinterpret_cast<const std::uint8_t*>(bytes.data()); }
 };
+
+/// [pixel, 4] u8 to colours and alpha.
+void splitRgba(const std::vector<std::uint8_t>& rgba, RawImage& image);
 
 RawImage decodeJpeg(const ImageSource& source);
 RawImage decodePng(const ImageSource& source);

@@ -46,11 +46,18 @@ RawImage decodeWebp(const ImageSource& source) {
     image.width = features.width;
     image.height = features.height;
     checkPictureSize(source.name, image.width, image.height);
-    const auto rowBytes = static_cast<std::size_t>(image.width) * 3;
-    image.pixels.resize(rowBytes * static_cast<std::size_t>(image.height));
-    if (WebPDecodeRGBInto(source.data(), source.bytes.size(), image.pixels.data(),
-                          image.pixels.size(), static_cast<int>(rowBytes)) == nullptr) {
+    const bool alpha = features.has_alpha != 0;
+    const auto rowBytes = static_cast<std::size_t>(image.width) * (alpha ? 4 : 3);
+    std::vector<std::uint8_t> values(rowBytes * static_cast<std::size_t>(image.height));
+    const auto decode = alpha ? &WebPDecodeRGBAInto : &WebPDecodeRGBInto;
+    if (decode(source.data(), source.bytes.size(), values.data(), values.size(),
+               static_cast<int>(rowBytes)) == nullptr) {
         throwDamaged(source.name, "the pixels are incomplete or broken");
+    }
+    if (alpha) {
+        splitRgba(values, image);
+    } else {
+        image.pixels = std::move(values);
     }
     image.exif = exifOf(source);
     return image;
