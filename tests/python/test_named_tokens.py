@@ -67,7 +67,8 @@ def test_ids_and_texts_equal_the_reference(name: str, tmp_path: Path) -> None:
         ids = reference.encode(text, add_special_tokens=False)
         decode = reference.backend_tokenizer.decode
         assert result == {"ids": ids, "decoded": decode(ids, skip_special_tokens=False), "skipped": decode(ids, skip_special_tokens=True),
-                          "streamed": decode(ids, skip_special_tokens=False)}, text
+                          "streamed": decode(ids, skip_special_tokens=False),
+                          "whole": True}, text
 
 
 @pytest.mark.parametrize(("file", "content", "said"), [
