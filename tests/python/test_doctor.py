@@ -110,7 +110,7 @@ def test_tensors_that_do_not_fit_are_named_without_reading_them(tmp_path: Path) 
     ("model-00001-of-00002.safetensors", b"", "neither model.safetensors", "model.safetensors.index.json"),
 ])
 def test_foreign_weights_are_refused_with_a_way_out(tmp_path: Path, name: str, content: bytes, said: str, advice: str) -> None:
-    """F075, F084; pickles and GGUF are never opened."""
+    """F075, F084; pickles and GGUF (F096 F097 F100 F101 F102) are never opened, whatever they hold."""
     model = copy_of_demo(tmp_path)
     (model / "model.safetensors").unlink()
     (model / name).write_bytes(content)

@@ -150,6 +150,16 @@ def test_published_geometry_gives_the_published_counts(tmp_path: Path, width: in
     assert ours.grids == [[1, *canvas]]
 
 
+def test_a_picture_is_never_cut_to_fit_the_context(tmp_path: Path) -> None:
+    """F057: 1176 tokens of a picture and three others do not fit into 1024."""
+    folder = tmp_path / "model"
+    published(folder)
+    edit_json(folder / "config.json", **{"text_config.max_position_embeddings": 1024})
+    (picture,) = saved_photos(tmp_path, (336, 336))
+    said = refusal("prompt", folder, tmp_path, stdin={"text": "<s><image>ab", "images": [str(picture)], "template": False})
+    assert "needs 1179 tokens, but the model was made for 1024" in said and "nothing is cut off silently" in said
+
+
 @pytest.mark.parametrize("settings", [{"resample": 2}, {"do_normalize": False}, {"crop_size": None, "do_center_crop": False},
                                       {"size": {"height": 24, "width": 24}}])
 def test_settings_of_the_processor_are_obeyed(tmp_path: Path, settings: dict[str, Any]) -> None:
