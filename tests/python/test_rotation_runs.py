@@ -3,6 +3,7 @@
 their traces say of rotation and of layers without a cache, and that several questions do not disturb each other."""
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -118,3 +119,19 @@ def test_a_cache_of_linear_layers_is_not_saved(hybrid: Path, tmp_path: Path) -> 
                        "--save-cache", tmp_path / "a.h5")
     assert done.returncode == 2 and "linear attention" in done.stderr
     assert not (tmp_path / "a.h5").exists()
+
+
+def test_a_table_of_their_traces_leaves_them_open(hybrid: Path, tmp_path: Path) -> None:
+    """export-table refused every such trace; what it writes now keeps what the measured numbers kept."""
+    words, measured, stored, table = ("--prompt", "a long line of words " * 6), *(
+        tmp_path / name for name in ("a.ecokv.h5", "b.ecokv.h5", "table.json"))
+    ask(hybrid, *words, "--trace", measured)
+    done = run_program("ecokv", "export-table", measured, "--out", table)
+    assert done.returncode == 0 and "layers 0, 1, 2" in done.stdout, done.stderr
+    values = json.loads(table.read_text("utf-8"))["values"]
+    run_ecokv("run", "--model", hybrid, "--policy", f"ecokv:redundancy=table:{table}", "--budget", 24,
+              "--max-new-tokens", 2, *words, "--trace", stored)
+    with h5py.File(measured) as a, h5py.File(stored) as b:
+        assert values[:3] == [None] * 3
+        np.testing.assert_allclose(values[3], np.clip(a["heads/redundancy"][3], 0, 1), rtol=1e-6)
+        assert (a["policies/0/kept"][...] == b["policies/0/kept"][...]).all()
