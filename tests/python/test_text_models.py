@@ -150,6 +150,15 @@ def test_older_exports_of_gemma_name_the_local_base_apart(tiny: Any, tmp_path: P
     check_parity(older, tmp_path, model.reference, ids=IDS, steps=5)
 
 
+def test_dynamic_positions_are_plain_ones_within_the_context(tiny: Any, tmp_path: Path) -> None:
+    """F092: as InternVL3 writes them; the reference stretches them behind max_position_embeddings only."""
+    model = tiny("llama")
+    dynamic = copy_tiny(model.folder, tmp_path / "dynamic",
+                        rope_parameters={"rope_type": "dynamic", "factor": 2.0, "rope_theta": 1e4})
+    ids = np.random.default_rng(6).integers(0, 256, 400).tolist()
+    check_parity(dynamic, tmp_path, load_tiny(dynamic, model.model_class), ids=ids, steps=5)
+
+
 def test_a_large_base_holds_at_position_3000(tiny: Any, tmp_path: Path) -> None:
     """Field case F091: a fallback to 10000 would only show far from the beginning."""
     model = tiny("qwen3")
@@ -160,7 +169,6 @@ def test_a_large_base_holds_at_position_3000(tiny: Any, tmp_path: Path) -> None:
 # tiny model, changes of config.json, what the refusal must name
 REFUSED = {
     "no base": ("qwen3", {"rope_parameters": None}, "rope_theta"),
-    "dynamic": ("llama", {"rope_parameters": {"rope_type": "dynamic", "factor": 2.0}}, "dynamic"),
     "longrope": ("llama", {"rope_parameters": {"rope_type": "longrope", "factor": 2.0}}, "longrope"),
     "nested": ("llama", {"rope_parameters": {"full_attention": DEFAULT}}, "full_attention"),
     "not nested": ("gemma3", {"rope_parameters": DEFAULT}, "sliding_attention"),
