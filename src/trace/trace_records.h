@@ -3,6 +3,7 @@
 // The content of a trace file as plain values, in the names of the file format (schema 1). Shapes
 // are row-major; no HDF5 type appears here.
 
+#include "base/layer_kinds.h"
 #include "base/tensor_view.h"
 
 #include <array>
@@ -50,12 +51,13 @@ struct ModelRecord {
     Attributes
         attributes; ///< name, family, path_basename, config_sha256, rope_theta, rope_style, ...
     std::string configJson;
-    std::vector<RopeRecord> ropes = {};         ///< the file does not say: empty
-    std::vector<std::uint8_t> ropeOfLayer = {}; ///< [layer] index; empty = all use the first
-    /// [layer] tokens that a sliding layer sees, 0 = a full layer; empty = every layer is full.
-    std::vector<std::int64_t> slidingWindows = {};
-    /// [layer] 1 = a layer without a KV cache (linear attention); empty = every layer has one.
-    std::vector<std::uint8_t> linearLayers = {};
+    std::vector<RopeRecord> ropes = {};            ///< the file does not say: empty
+    std::vector<std::uint8_t> ropeOfLayer = {};    ///< [layer] index; empty = all use the first
+    std::vector<std::int64_t> slidingWindows = {}; ///< [layer] as in LayerKinds
+    std::vector<std::uint8_t> linearLayers = {};   ///< [layer] as in LayerKinds
+
+    LayerKinds kinds() const& { return {slidingWindows, linearLayers}; }
+    LayerKinds kinds() const&& = delete; // the view would outlive its lists
 };
 
 /// How the keys of a trace were rotated.
