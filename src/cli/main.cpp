@@ -81,7 +81,7 @@ int runProgram(int argc, char** argv) {
     ecokv::cli::addGeometryCommand(app);
     ecokv::cli::addPoliciesCommand(app);
     ecokv::cli::addDevicesCommand(app);
-    ecokv::cli::refuseHugeNumbers(app);
+    ecokv::cli::checkNumbers(app);
     if (const std::string word = unknownCommand(app, argc, argv); !word.empty()) {
         return failUnknown(app, word);
     }

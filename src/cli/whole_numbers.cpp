@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "cli/whole_numbers.h"
 
+#include "base/error.h"
+
+#include <fmt/format.h>
+
 #include <charconv>
 #include <cstdint>
 #include <string>
@@ -10,25 +14,47 @@ namespace ecokv::cli {
 
 namespace {
 
-/// "" or why CLI11 must not convert `text` (it saturates); what is no number at all it says itself.
+/// What is wrong with `text` as a number, "" if nothing is. CLI11 would cut what is too large.
 template <class Number> std::string problemOf(const std::string& text) {
     Number number{};
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    return error == std::errc::result_out_of_range ? text + " is beyond 64 bits" : std::string();
+    if constexpr (std::is_integral_v<Number>) {
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+        if (error == std::errc::result_out_of_range) {
+            return "is beyond 64 bits";
+        }
+    }
+    if (CLI::detail::lexical_cast(text, number)) {
+        return {};
+    }
+    return std::is_floating_point_v<Number> ? "is not a number" : "is not a whole number";
+}
+
+template <class Number> void guard(CLI::Option& option) {
+    const auto check = [&option](std::string& text) {
+        if (const std::string problem = problemOf<Number>(text); !problem.empty()) {
+            throwUsage(
+                fmt::format("{} was given \"{}\", which {}.", option.get_name(), text, problem),
+                fmt::format("{}: {}.", option.get_name(), option.get_description()));
+        }
+        return std::string();
+    };
+    option.transform(CLI::Validator(check, "")); // before the option's own checks
 }
 
 } // namespace
 
-void refuseHugeNumbers(CLI::App& app) {
+void checkNumbers(CLI::App& app) {
     for (CLI::Option* option : app.get_options()) {
         if (option->get_type_name() == "INT") {
-            option->check(CLI::Validator(problemOf<std::int64_t>, ""));
+            guard<std::int64_t>(*option);
         } else if (option->get_type_name() == "UINT") {
-            option->check(CLI::Validator(problemOf<std::uint64_t>, ""));
+            guard<std::uint64_t>(*option);
+        } else if (option->get_type_name() == "FLOAT") {
+            guard<double>(*option);
         }
     }
     for (CLI::App* command : app.get_subcommands({})) {
-        refuseHugeNumbers(*command);
+        checkNumbers(*command);
     }
 }
 

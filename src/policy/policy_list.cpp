@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace ecokv::policy {
 
@@ -34,6 +35,17 @@ void addOnce(std::vector<PolicyConfig>& all, PolicyConfig config) {
     }
     if (std::find(all.begin(), all.end(), config) == all.end()) {
         all.push_back(std::move(config));
+    }
+}
+
+void checkBudgets(const std::vector<std::int64_t>& budgets) {
+    const auto wrong = std::ranges::find_if(budgets, [](std::int64_t one) { return one < 1; });
+    if (wrong != budgets.end()) {
+        throwUsage(fmt::format("A budget of {} was given among {}; each is a number of tokens kept "
+                               "per KV head and must be at least 1.",
+                               *wrong, fmt::join(budgets, ", ")),
+                   "Leave it out. What everything gives, the policy full shows: it needs no "
+                   "budget.");
     }
 }
 
@@ -85,6 +97,7 @@ std::vector<std::string> splitPolicyList(const std::string& list) {
 
 std::vector<PolicyConfig> expandPolicies(const PolicyGrid& grid, const PolicyConfig& defaults) {
     std::vector<PolicyConfig> all;
+    checkBudgets(grid.budgets);
     for (const std::string& list : grid.lists) {
         for (const std::string& text : splitPolicyList(list)) {
             addPolicy(all, text, grid, defaults);

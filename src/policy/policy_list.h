@@ -23,7 +23,8 @@ struct PolicyGrid {
 
 /// All combinations, each once, policies outermost, budgets innermost. What a policy's own options
 /// say (`budget=`, `allocator=`) wins over the grid; policies that keep everything appear once.
-/// Throws Error{Usage}: unknown names, or a policy that needs a budget and gets none.
+/// Throws Error{Usage}: unknown names, budgets of the grid below 1, or a policy that needs a budget
+/// and gets none.
 std::vector<PolicyConfig> expandPolicies(const PolicyGrid& grid, const PolicyConfig& defaults = {});
 
 } // namespace ecokv::policy

@@ -30,6 +30,9 @@ std::string keyOf(const fs::path& path) {
     return error ? path.string() : canonical.string();
 }
 
+constexpr const char* kWriters = "`ecokv run --trace FILE` writes a trace (*.ecokv.h5), `ecokv run "
+                                 "--save-cache FILE` a saved cache.";
+
 /// The number after `label` in HDF5's words.
 std::optional<std::uint64_t> numberAfter(const std::string& text, const std::string& label) {
     const auto found = text.find(label);
@@ -64,7 +67,8 @@ bool lockUnsupported(const std::string& reason) {
                                   path.string(), *real, *stored),
                       "Copy it again, or repeat the run.");
     }
-    throwBadInput(fmt::format("{} cannot be opened: HDF5 says \"{}\".", path.string(), reason));
+    throwBadInput(fmt::format("{} cannot be opened: HDF5 says \"{}\".", path.string(), reason),
+                  "It is damaged: copy it again, or repeat the run.");
 }
 
 void checkIsReadable(const fs::path& path) {
@@ -74,13 +78,15 @@ void checkIsReadable(const fs::path& path) {
         throwBadInput(fmt::format("{} does not exist.", path.string()),
                       fs::exists(part, error)
                           ? fmt::format("An unfinished run left {}; open that.", part.string())
-                          : std::string());
+                          : fmt::format("Check the path. {}", kWriters));
     }
     if (!fs::is_regular_file(path, error)) {
-        throwBadInput(fmt::format("{} is not a file.", path.string()));
+        throwBadInput(fmt::format("{} is not a file.", path.string()),
+                      fmt::format("Name the file itself. {}", kWriters));
     }
     if (::access(path.c_str(), R_OK) != 0) {
-        throwBadInput(fmt::format("{} cannot be read: {}.", path.string(), std::strerror(errno)));
+        throwBadInput(fmt::format("{} cannot be read: {}.", path.string(), std::strerror(errno)),
+                      "Allow it with chmod +r, or ask its owner to.");
     }
 }
 
@@ -138,7 +144,8 @@ ReadableFile openForReading(const fs::path& path) {
         }
     }
     if (reason.find("file signature not found") != std::string::npos) {
-        throwBadInput(fmt::format("{} is not a trace: it is not an HDF5 file.", path.string()));
+        throwBadInput(fmt::format("{} is not a trace: it is not an HDF5 file.", path.string()),
+                      kWriters);
     }
     explainFailure(path, reason);
 }

@@ -58,6 +58,12 @@ TEST(PolicyList, aBudgetThatIsMissingAndNamesThatAreUnknownAreRefused) {
     expectRefusal(ErrorKind::Usage, {"snapkv needs a budget", "--budgets"}, [] {
         expandPolicies({{"full,snapkv"}, {}, {}});
     });
+    expectRefusal(ErrorKind::Usage, {"A budget of 0", "0, 16", "at least 1", "full"}, [] {
+        expandPolicies({{"snapkv"}, {0, 16}, {}});
+    });
+    expectRefusal(ErrorKind::Usage, {"A budget of -4"}, [] {
+        expandPolicies({{"full"}, {8, -4}, {}});
+    });
     expectRefusal(ErrorKind::Usage, {"'snapvk'"}, [] { expandPolicies({{"snapvk"}, {8}, {}}); });
     expectRefusal(ErrorKind::Usage, {"'square'"}, [] {
         expandPolicies({{"snapkv"}, {8}, {"square"}});

@@ -153,6 +153,11 @@ def test_tables_of_another_model_are_refused(tmp_path: Path, demo_documents: lis
     (["--budget", "99999999999999999999"], ["99999999999999999999", "64 bits"]),
     (["--budget", 5, "--seed", "18446744073709551616"], ["64 bits"]),
     (["--policy", "ecokv:budget=99999999999999999999"], ["99999999999999999999", "whole number"]),
+    (["--budget", "abc"], ["--budget was given \"abc\", which is not a whole number", "Tokens kept per KV head"]),
+    (["--budget", "4.5"], ["\"4.5\", which is not a whole number"]),
+    (["--ratio", "half"], ["--ratio was given \"half\", which is not a number", "0 to 1"]),
+    (["--compare", "ecokv", "--budgets", "0,16"], ["A budget of 0", "0, 16", "at least 1", "full"]),
+    (["--compare", "ecokv", "--budgets", "16,x"], ["--budgets was given \"x\""]),
     (["--ratio", 1], ["ratio is 1", "below 1"]),
     (["--budget", 5, "--allocator", "pyramids"], ["uniform, pyramid, adaptive, static"]),
     (["--budget", 5, "--allocator", "static"], ["head_weights=FILE"]),
@@ -419,3 +424,23 @@ def test_a_broken_trace_is_a_sentence(tmp_path: Path) -> None:
     path.write_bytes(b"\x89HDF\r\n\x1a\n" + os.urandom(2000))
     done = run_program("ecokv", "info", path)
     assert done.returncode == 3 and "broken.ecokv.h5" in done.stderr
+
+
+@pytest.mark.parametrize("command", [
+    ["replay", "FILE"], ["sweep", "FILE", "--policies", "ecokv", "--budgets", 8], ["geometry", "FILE"],
+    ["diff", "FILE", "--a", "0", "--b", "ecokv"], ["info", "FILE"],
+    ["export-table", "FILE", "--kind", "redundancy", "--out", "table.json"]])
+@pytest.mark.parametrize(("content", "words"), [
+    (None, "does not exist"), ("words", "is not an HDF5 file"), ("a folder", "is not a file")])
+def test_what_is_no_trace_is_refused_with_advice(command: list[object], content: str | None, words: str,
+                                                 tmp_path: Path) -> None:
+    path = tmp_path / "x.h5"
+    if content == "words":
+        path.write_text("not a trace at all\n" * 100)
+    elif content is not None:
+        path.mkdir()
+        if command[0] == "info":
+            pytest.skip("info describes model folders too")
+    done = run_program("ecokv", *[path if part == "FILE" else part for part in command], cwd=tmp_path)
+    assert done.returncode == 3 and words in done.stderr, done.stderr
+    assert "x.h5" in done.stderr.splitlines()[0] and "trace" in done.stderr.splitlines()[1], done.stderr
