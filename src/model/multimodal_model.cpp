@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "model/decoder/finite_checks.h"
 #include "model/describe_model.h"
 #include "model/end_tokens.h"
 #include "model/tensor_bridge.h"
@@ -11,6 +12,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 
 namespace ecokv::model {
@@ -21,6 +23,61 @@ std::vector<float> toHost(const at::Tensor& logits) {
     const at::Tensor host = logits.to(c10::kCPU, c10::kFloat).contiguous();
     const float* data = host.const_data_ptr<float>();
     return {data, data + host.numel()};
+}
+
+/// A key or value that is not finite.
+struct DamagedRow {
+    std::int32_t layer = 0;
+    std::int64_t position = 0; ///< true position of its token
+};
+
+std::optional<std::int64_t> firstDamaged(const TensorView& rows,
+                                         std::span<const std::int64_t> positions) {
+    for (std::int64_t row = 0; row < rows.shape[0] && !isFinite(tensorOf(rows)); ++row) {
+        if (!isFinite(tensorOf(rows.slice(0, row, row + 1)))) {
+            return positions[static_cast<std::size_t>(row)];
+        }
+    }
+    return std::nullopt;
+}
+
+/// The one of the first layer that has some, and there of the first token; looked for only when
+/// something is wrong.
+std::optional<DamagedRow> findDamage(const cache::KvCache& cache) {
+    for (std::int32_t layer = 0; layer < cache.shape().layers; ++layer) {
+        std::optional<DamagedRow> found;
+        for (std::int32_t head = 0; head < cache.shape().kvHeads; ++head) {
+            const LayerId id{layer};
+            const HeadId kvHead{head};
+            for (const TensorView& rows : {cache.keys(id, kvHead), cache.values(id, kvHead)}) {
+                const auto position = firstDamaged(rows, cache.positions(id, kvHead));
+                if (position && (!found || *position < found->position)) {
+                    found = DamagedRow{layer, *position};
+                }
+            }
+        }
+        if (found) {
+            return found;
+        }
+    }
+    return std::nullopt;
+}
+
+/// The logits behind the last token that `cache` holds. Throws Error{BadInput} where no token can
+/// be chosen by them.
+std::vector<float> finiteLogits(const at::Tensor& logits, const cache::KvCache& cache) {
+    std::vector<float> host = toHost(logits);
+    if (std::ranges::all_of(host, [](float logit) { return std::isfinite(logit); })) {
+        return host;
+    }
+    if (const auto damage = findDamage(cache)) {
+        throwNotFinite(fmt::format("From layer {} on, the keys and values of token {}",
+                                   damage->layer, damage->position),
+                       logits.scalar_type());
+    }
+    throwNotFinite(fmt::format("The logits behind token {} (final norm or output head)",
+                               cache.tokensSeen() - 1),
+                   logits.scalar_type());
 }
 
 /// Positions of the image tokens of one picture, [imageToken] i64.
@@ -128,6 +185,9 @@ std::vector<float> MultimodalModel::prefill(const Prompt& prompt, cache::KvCache
         throwBadInput("The prompt has no tokens.", "Type at least one word.");
     }
     at::Tensor hidden = m_decoder->embed(prompt.tokenIds);
+    if (!isFinite(hidden)) {
+        throwNotFinite("The embeddings of the prompt's tokens", hidden.scalar_type());
+    }
     const DeepFeatures deepstack = mixInPictures(prompt, hidden, progress, cancel);
     const DecoderPass pass{.cache = cache,
                            .cancel = cancel,
@@ -137,7 +197,7 @@ std::vector<float> MultimodalModel::prefill(const Prompt& prompt, cache::KvCache
                            .ropePositions = prompt.ropePositions,
                            .imageIndex = prompt.imageIndex,
                            .deepstack = deepstack};
-    return toHost(m_decoder->prefill(std::move(hidden), pass));
+    return finiteLogits(m_decoder->prefill(std::move(hidden), pass), cache);
 }
 
 std::vector<float> MultimodalModel::extend(std::span<const TokenId> tokens, cache::KvCache& cache,
@@ -149,7 +209,7 @@ std::vector<float> MultimodalModel::extend(std::span<const TokenId> tokens, cach
         throwBadInput("There are no tokens to go on with.", "Type at least one word.");
     }
     const DecoderPass pass{cache, cancel, observer, progress};
-    return toHost(m_decoder->extend(m_decoder->embed(tokens), pass));
+    return finiteLogits(m_decoder->extend(m_decoder->embed(tokens), pass), cache);
 }
 
 std::vector<float> MultimodalModel::decode(TokenId token, cache::KvCache& cache,
@@ -184,6 +244,12 @@ DeepFeatures MultimodalModel::mixInPictures(const Prompt& prompt, at::Tensor& hi
                                       features.rows.size(0)),
                           "The processor files and config.json of the model do not belong "
                           "together: download them from the same place.");
+        }
+        if (!isFinite(features.rows)) {
+            throwNotFinite(fmt::format("The features that the vision tower gives for picture {} "
+                                       "({})",
+                                       picture + 1, prompt.pictures[picture].path),
+                           hidden.scalar_type());
         }
         hidden.index_copy_(0, tokens, features.rows);
         deep.add(tokens, features.deepstack);

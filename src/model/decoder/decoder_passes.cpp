@@ -3,6 +3,7 @@
 // and an extension of a cache that already holds something.
 #include "model/decoder/attention.h"
 #include "model/decoder/decoder.h"
+#include "model/decoder/finite_checks.h"
 #include "model/decoder/pass_state.h"
 #include "model/tensor_bridge.h"
 #include "model/tensor_rows.h"
@@ -91,6 +92,7 @@ at::Tensor Decoder::prefill(at::Tensor hidden, const DecoderPass& pass) const {
         }
         addMlp(m_layers[i], hidden, pass);
         addDeepFeatures(i, hidden, tokens, pass.deepstack);
+        requireFinite(LayerId{i}, m_layers[i], {hidden});
         if (pass.progress) {
             pass.progress({"Prefill", i + 1, m_config.layers, "layers"});
         }
@@ -161,8 +163,9 @@ void Decoder::prefillAttention(std::int32_t index, at::Tensor& hidden,
                  attentionOut(layer, attendCache(state.queryRows(id, query, tokens - 1), cache, id),
                               lastGates.defined() ? lastRows(lastGates, 0, 1) : lastGates);
     }
-    deliver(id, {tensorOf(cache.layerKeys(id)), tensorOf(cache.layerValues(id)), keptQueries, {}},
-            wanted.window, state);
+    const at::Tensor keys = tensorOf(cache.layerKeys(id)), values = tensorOf(cache.layerValues(id));
+    requireFinite(id, layer, {keys, values, keptQueries}); // nobody scores what is not finite
+    deliver(id, {keys, values, keptQueries, {}}, wanted.window, state);
 }
 
 at::Tensor Decoder::extend(at::Tensor hidden, const DecoderPass& pass) const {
