@@ -10,27 +10,6 @@
 
 namespace ecokv::analysis {
 
-namespace {
-
-/// [layer] whether a layer counts.
-std::vector<bool> countedLayers(const CacheLengthInput& input) {
-    std::vector<bool> counted(static_cast<std::size_t>(input.layers), true);
-    for (std::size_t layer = 0; layer < std::min(counted.size(), input.slidingWindows.size());
-         ++layer) {
-        counted[layer] = input.slidingWindows[layer] == 0;
-    }
-    if (std::ranges::find(counted, true) == counted.end()) {
-        counted.assign(counted.size(), true);
-    }
-    for (std::size_t layer = 0; layer < std::min(counted.size(), input.linearLayers.size());
-         ++layer) {
-        counted[layer] = counted[layer] && input.linearLayers[layer] == 0;
-    }
-    return counted;
-}
-
-} // namespace
-
 CacheLengths cacheLengths(const CacheLengthInput& input) {
     CacheLengths lengths;
     const auto kvHeads = static_cast<std::size_t>(input.kvHeads);
@@ -38,9 +17,8 @@ CacheLengths cacheLengths(const CacheLengthInput& input) {
     if (heads == 0) {
         return lengths;
     }
-    const std::vector<bool> counted = countedLayers(input);
-    lengths.slidingLayers = std::ranges::count(counted, false) -
-                            std::ranges::count(input.linearLayers, std::uint8_t{1});
+    const std::vector<bool> counted = input.kinds.counted(input.layers);
+    lengths.slidingLayers = input.kinds.slidingLeftOut(input.layers);
     const auto members = static_cast<double>(std::ranges::count(counted, true) * input.kvHeads);
     for (std::size_t at = 0; at + heads <= input.keptLength.size(); at += heads) {
         std::int64_t sum = 0, longest = 0;
@@ -61,13 +39,8 @@ CacheLengths cacheLengths(const TraceDocument& document, const PolicyView& polic
     if (!policy.decode) {
         return {};
     }
-    const std::span<const std::int64_t> slidingWindows =
-        document.model ? std::span(document.model->slidingWindows)
-                       : std::span<const std::int64_t>();
-    const std::span<const std::uint8_t> linearLayers =
-        document.model ? std::span(document.model->linearLayers) : std::span<const std::uint8_t>();
     return cacheLengths({policy.decode->keptLength, document.dimensions.layers,
-                         document.dimensions.kvHeads, slidingWindows, linearLayers});
+                         document.dimensions.kvHeads, document.kinds()});
 }
 
 std::optional<DecodeBound> decodeBound(const std::string& decodeEviction) {

@@ -1,8 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How many tokens the heads of a cache hold while an answer is generated (field case F030). Layers
-// with a sliding window are left out, since they are never evicted; if every layer slides, all
-// count.
+// How many tokens the heads of a cache hold while an answer is generated (field case F030), over
+// the layers that count (LayerKinds).
 
 #include "analysis/trace_document.h"
 
@@ -26,8 +25,7 @@ struct CacheLengths {
 struct CacheLengthInput {
     std::span<const std::int32_t> keptLength; ///< [step, layer, kvHead]
     std::int64_t layers = 0, kvHeads = 0;
-    std::span<const std::int64_t> slidingWindows; ///< [layer] 0 = full; empty = all are full
-    std::span<const std::uint8_t> linearLayers;   ///< [layer] 1 = no cache; empty = all have one
+    LayerKinds kinds = {};
 };
 CacheLengths cacheLengths(const CacheLengthInput& input);
 /// Of a recorded answer; empty where the trace holds no lengths.

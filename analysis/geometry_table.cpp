@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "analysis/geometry_table.h"
 
+#include "analysis/finite_layers.h"
 #include "analysis/trace_values.h"
 #include "base/error.h"
+#include "policy/damaged_rows.h"
 #include "policy/geometry_metrics.h"
 
 #include <fmt/format.h>
@@ -91,6 +93,19 @@ void place(const std::map<std::string, std::vector<float>>& values, std::int64_t
     }
 }
 
+/// Kernels take what is not finite as zero; its geometry is none.
+void blankDamaged(GeometryTable& table) {
+    if (table.notFinite.empty()) {
+        return;
+    }
+    for (auto* numbers : {&table.metrics, &table.spectra}) {
+        for (auto& [name, values] : *numbers) {
+            blankLayers(table.notFinite, table.layers, values);
+        }
+    }
+    table.notes.push_back(notFiniteNote(table.notFinite));
+}
+
 class KeyGeometry {
 public:
     KeyGeometry(const trace::TraceReader& reader, const GeometryRequest& request)
@@ -117,6 +132,9 @@ public:
                 const std::size_t rope = m_rotationRecord ? m_rotationRecord->indexOf(layer) : 0;
                 const auto geometry = m_meters[rope].measure(
                     LayerId{static_cast<std::int32_t>(layer)}, keys.view(), spectra);
+                if (!policy::holdsOnlyFinite(keys.view())) {
+                    table.notFinite.push_back(layer);
+                }
                 place(policy::geometryMetrics(geometry), layer, table.layers, table.metrics);
                 place(policy::geometrySpectra(geometry), layer, table.layers, table.spectra);
             } catch (const Error& error) {
@@ -201,9 +219,11 @@ GeometryTable geometryTable(const trace::TraceReader& reader, const GeometryRequ
             table.notes.emplace_back(
                 "The trace holds no keys: only what its run recorded is shown.");
         }
-        return table;
+        table.notFinite = notedNotFinite(reader, "keys");
+    } else {
+        KeyGeometry(reader, request).measure(table);
     }
-    KeyGeometry(reader, request).measure(table);
+    blankDamaged(table);
     return table;
 }
 

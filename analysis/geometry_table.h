@@ -26,7 +26,9 @@ struct GeometryTable {
     std::map<std::string, std::vector<float>> metrics;
     /// spectrum, spectrum_pre -> [layer, kvHead, dim].
     std::map<std::string, std::vector<float>> spectra;
-    bool measured = false;          ///< from keys; else as recorded
+    bool measured = false; ///< from keys; else as recorded
+    /// Layers whose keys hold NaN or Inf, ascending: NaN in metrics and spectra.
+    std::vector<std::int64_t> notFinite = {};
     std::vector<std::string> notes; ///< what is missing and why
 
     bool has(const std::string& name) const { return metrics.contains(name); }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "analysis/head_table_of.h"
 
+#include "analysis/finite_layers.h"
 #include "analysis/trace_values.h"
 #include "base/error.h"
 
@@ -32,7 +33,9 @@ std::vector<float> metricOf(const trace::TraceReader& reader, const std::string&
                    known.empty() ? "Record a run with --trace."
                                  : fmt::format("It holds: {}.", fmt::join(known, ", ")));
     }
-    return reader.headMetric(metric);
+    std::vector<float> values = reader.headMetric(metric);
+    blankLayers(notedNotFinite(reader), reader.dimensions().layers, values);
+    return values;
 }
 
 void checkSame(const policy::HeadTable& table, const trace::TraceReader& reader) {

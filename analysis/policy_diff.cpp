@@ -76,9 +76,12 @@ std::vector<TokenDiff> countTokens(const std::vector<HeadDiff>& heads, std::int6
     return differing;
 }
 
-void fillMeans(PolicyDiff& diff) {
+void fillMeans(PolicyDiff& diff, const std::vector<bool>& counted) {
     double ranked = 0, kept = 0;
     for (const HeadDiff& head : diff.heads) {
+        if (!counted[static_cast<std::size_t>(head.layer)]) {
+            continue;
+        }
         diff.jaccard += std::isnan(head.jaccard) ? 0 : head.jaccard;
         kept += std::isnan(head.jaccard) ? 0 : 1;
         diff.spearman += std::isnan(head.spearman) ? 0 : head.spearman;
@@ -90,7 +93,8 @@ void fillMeans(PolicyDiff& diff) {
 
 } // namespace
 
-PolicyDiff diffPolicies(const trace::Dimensions& d, const DiffSide& a, const DiffSide& b) {
+PolicyDiff diffPolicies(const trace::Dimensions& d, const DiffSide& a, const DiffSide& b,
+                        const LayerKinds& kinds) {
     const std::int64_t heads = d.layers * d.kvHeads;
     const auto entries = static_cast<std::size_t>(heads * d.tokens);
     const bool ranked = !a.score.empty() && !b.score.empty();
@@ -109,7 +113,7 @@ PolicyDiff diffPolicies(const trace::Dimensions& d, const DiffSide& a, const Dif
         diff.heads.push_back(std::move(one));
     }
     diff.tokens = countTokens(diff.heads, d.tokens);
-    fillMeans(diff);
+    fillMeans(diff, kinds.counted(d.layers));
     return diff;
 }
 

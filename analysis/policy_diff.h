@@ -35,12 +35,14 @@ struct PolicyDiff {
     std::string nameA, nameB;
     std::vector<HeadDiff> heads;   ///< by layer, kvHead
     std::vector<TokenDiff> tokens; ///< those that any head keeps on one side only, by position
-    double jaccard = 0;            ///< mean over heads
-    double spearman = 0;           ///< mean over the heads that have one; NaN = none has
+    /// Means over the heads of layers that count (LayerKinds) and have one; a NaN spearman: none
+    /// has.
+    double jaccard = 0, spearman = 0;
 };
 
 /// Throws Error{Internal} where a side does not have the dimensions.
-PolicyDiff diffPolicies(const trace::Dimensions& dimensions, const DiffSide& a, const DiffSide& b);
+PolicyDiff diffPolicies(const trace::Dimensions& dimensions, const DiffSide& a, const DiffSide& b,
+                        const LayerKinds& kinds = {});
 
 /// layer,kv_head,kept_a,kept_b,both,jaccard,spearman,only_a,only_b; positions separated by spaces,
 /// after a `#` line naming a and b.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "analysis/replay.h"
 
+#include "analysis/finite_layers.h"
+#include "analysis/missing_scores.h"
 #include "analysis/parallel_layers.h"
 #include "analysis/replay_measurements.h"
 #include "base/error.h"
@@ -19,6 +21,7 @@ namespace ecokv::analysis {
 namespace {
 
 constexpr const char* kWhat = "The replay";
+constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
 
 /// Share of the window's attention that survivors hold, per head: A is a mean over rows of softmax,
 /// so its sum over the survivors is that share.
@@ -72,11 +75,14 @@ private:
         Scores scores;
         cache::LayerPlan plan;
         std::vector<float> mass, error, participation;
+        bool isDamaged = false;
     };
 
     /// By the policy and the rows of `wanted`.
     LayerResult replayLayer(std::int64_t layer, const ReplayResult& wanted,
                             const ReplayRequest& request);
+    /// Of a damaged layer: zeros in place of what is not finite would look perfect.
+    static void forgetNumbers(LayerResult& layer);
     /// Of a linear layer: no survivors, every number NaN.
     LayerResult withoutCache(std::int64_t layer, const ReplayRequest& request) const;
     /// Of one layer [plan][kvHead].
@@ -100,7 +106,8 @@ Replayer::Impl::LayerResult Replayer::Impl::replayLayer(std::int64_t layer,
     }
     result.scores = m_measured.scores(layer, policy, request.tokenScores);
     result.plan = policy::planLayer(*result.scores, policy);
-    result.mass = massOf(result.plan, *m_measured.window(layer, rows), policy.tokens);
+    const auto window = m_measured.window(layer, rows);
+    result.mass = massOf(result.plan, *window, policy.tokens);
     if (request.outputError) {
         const policy::MeasuredPlan measured{&result.plan, rows};
         result.error = errorsOf(layer, {measured}).front();
@@ -109,36 +116,34 @@ Replayer::Impl::LayerResult Replayer::Impl::replayLayer(std::int64_t layer,
         const SourceLayer source = m_measured.source().layer(layer, false);
         result.participation = participationOf(source.input, policy);
     }
+    result.isDamaged = result.scores->isDamaged || !window->notes.empty();
+    if (result.isDamaged) {
+        forgetNumbers(result);
+    }
     return result;
+}
+
+void Replayer::Impl::forgetNumbers(LayerResult& layer) {
+    policy::LayerScores scores = *layer.scores;
+    blankHeads(scores);
+    for (auto* values : {&layer.mass, &layer.error, &layer.participation}) {
+        std::ranges::fill(*values, kNone);
+    }
+    layer.scores = std::make_shared<const policy::LayerScores>(std::move(scores));
 }
 
 Replayer::Impl::LayerResult Replayer::Impl::withoutCache(std::int64_t layer,
                                                          const ReplayRequest& request) const {
-    constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
     const trace::Dimensions& d = m_measured.source().dimensions();
     const auto heads = static_cast<std::size_t>(d.kvHeads);
-    policy::LayerScores scores;
-    scores.layer = LayerId{static_cast<std::int32_t>(layer)};
-    scores.kvHeads = static_cast<std::int32_t>(d.kvHeads);
-    scores.tokens = d.tokens;
-    for (auto* values : {&scores.redundancy, &scores.redundancyCosine, &scores.redundancyEuclid,
-                         &scores.anisotropy, &scores.meanKeyNorm}) {
-        values->assign(heads, kNone);
-    }
-    const std::size_t entries = heads * static_cast<std::size_t>(d.tokens);
-    scores.score.assign(entries, kNone);
-    if (request.tokenScores) {
-        for (auto* values : {&scores.importance, &scores.diversityCosine, &scores.diversityEuclid,
-                             &scores.diversity, &scores.keyNorm, &scores.valueNorm}) {
-            values->assign(entries, kNone);
-        }
-    }
+    const LayerId id{static_cast<std::int32_t>(layer)};
     LayerResult result;
-    result.plan = {scores.layer, std::vector<std::vector<std::int32_t>>(heads), false};
+    result.plan = {id, std::vector<std::vector<std::int32_t>>(heads), false};
     result.mass.assign(heads, kNone);
     result.error.assign(request.outputError ? heads : 0, kNone);
     result.participation.assign(request.participation ? heads : 0, kNone);
-    result.scores = std::make_shared<const policy::LayerScores>(std::move(scores));
+    result.scores =
+        std::make_shared<const policy::LayerScores>(missingScores(id, d, request.tokenScores));
     return result;
 }
 
@@ -175,8 +180,7 @@ Replayer::Impl::outputErrors(const std::vector<SurvivorPlans>& plans, const Prog
         const auto at = static_cast<std::size_t>(layer);
         if (m_measured.source().shape().isLinear(static_cast<std::int32_t>(layer))) {
             for (auto& ofPlan : errors) {
-                std::fill_n(ofPlan.begin() + static_cast<std::ptrdiff_t>(at * heads), heads,
-                            std::numeric_limits<float>::quiet_NaN());
+                std::fill_n(ofPlan.begin() + static_cast<std::ptrdiff_t>(at * heads), heads, kNone);
             }
             report.layerDone();
             return;
@@ -224,8 +228,17 @@ void Replayer::Impl::assemble(std::vector<LayerResult> layers, ReplayResult& res
         all.insert(all.end(), part.begin(), part.end());
     };
     result.storedDType = m_measured.source().dtype();
+    result.headDim = m_measured.source().dimensions().headDim;
     if (!result.policy.note.empty()) {
         result.notes.push_back(result.policy.note);
+    }
+    for (std::size_t i = 0; i < layers.size(); ++i) {
+        if (layers[i].isDamaged) {
+            result.notFinite.push_back(static_cast<std::int64_t>(i));
+        }
+    }
+    if (!result.notFinite.empty()) {
+        result.notes.push_back(notFiniteNote(result.notFinite));
     }
     for (LayerResult& layer : layers) {
         for (const auto& rows : layer.plan.keptRows) {
@@ -263,33 +276,6 @@ std::vector<std::vector<float>> Replayer::outputErrors(const std::vector<Survivo
 
 ReplayStatistics Replayer::statistics() const {
     return m_impl->statistics();
-}
-
-std::vector<std::uint8_t> ReplayResult::kept() const {
-    const auto tokens = static_cast<std::size_t>(policy.tokens);
-    std::vector<std::uint8_t> mask(budgetPerHead.size() * tokens, 0);
-    std::size_t begin = 0;
-    for (const cache::LayerPlan& plan : plans) {
-        for (const auto& rows : plan.keptRows) {
-            for (const std::int32_t row : rows) {
-                mask[begin + static_cast<std::size_t>(row)] = 1;
-            }
-            begin += tokens;
-        }
-    }
-    return mask;
-}
-
-std::vector<std::int32_t> ReplayResult::cachedBudgets() const {
-    std::vector<std::int32_t> budgets;
-    for (const cache::LayerPlan& plan : plans) {
-        if (!policy.shape.isLinear(plan.layer.value)) {
-            for (const auto& rows : plan.keptRows) {
-                budgets.push_back(static_cast<std::int32_t>(rows.size()));
-            }
-        }
-    }
-    return budgets;
 }
 
 policy::PolicyConfig recordedPolicy(const trace::Attributes& attributes) {

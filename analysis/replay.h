@@ -50,11 +50,21 @@ struct ReplayResult {
     std::vector<float> outputError;        ///< [layer, kvHead], empty unless asked for
     std::vector<float> participationRatio; ///< [layer, kvHead], empty unless asked for
     DType storedDType = DType::F32;        ///< of the recorded keys
+    std::int64_t headDim = 0;
+    /// Layers whose keys, values or queries hold NaN or Inf, ascending: they have survivors, and
+    /// NaN for every number that is said of a head.
+    std::vector<std::int64_t> notFinite;
     std::vector<std::string> notes;
 
     std::vector<std::uint8_t> kept() const; ///< [layer, kvHead, token] 1 = survives
-    /// budgetPerHead of the layers that have a KV cache.
-    std::vector<std::int32_t> cachedBudgets() const;
+    /// Entries of [layer, kvHead] numbers that belong to layers that count (LayerKinds).
+    template <class T> std::vector<T> counted(const std::vector<T>& perHead) const {
+        return policy.shape.kinds().countedOf(perHead, std::ssize(plans));
+    }
+    /// Redundancy of the heads that count.
+    std::vector<float> countedRedundancy() const;
+    std::int64_t keptBytes() const; ///< keys and values of the heads that count
+    std::int64_t fullBytes() const; ///< of the same heads without eviction
 };
 
 /// Survivors whose output error is asked for.

@@ -9,8 +9,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-#include <numeric>
 #include <system_error>
 
 namespace ecokv::analysis {
@@ -76,8 +74,7 @@ void writeLayers(trace::TraceWriter& writer, const ReplayResult& replayed, bool 
 
 } // namespace
 
-trace::PolicyRecord policyRecord(const trace::TraceReader& source, const ReplayResult& replayed,
-                                 const std::string& id) {
+trace::PolicyRecord policyRecord(const ReplayResult& replayed, const std::string& id) {
     trace::PolicyRecord record;
     record.id = id;
     record.attributes = policy::settingsOf(replayed.policy);
@@ -85,15 +82,8 @@ trace::PolicyRecord policyRecord(const trace::TraceReader& source, const ReplayR
     record.budgetPerHead = replayed.budgetPerHead;
     record.retainedMass = replayed.retainedMass;
     record.outputError = replayed.outputError;
-    const trace::Dimensions& d = source.dimensions();
-    const std::vector<std::uint8_t>& linear = replayed.policy.shape.linearLayers;
-    const auto perToken =
-        static_cast<std::int64_t>(2 * dtypeSize(replayed.storedDType)) * d.headDim;
-    const auto kept =
-        std::accumulate(record.budgetPerHead.begin(), record.budgetPerHead.end(), std::int64_t{0});
-    record.attributes["kept_bytes"] = kept * perToken;
-    const std::int64_t cached = d.layers - std::ranges::count(linear, std::uint8_t{1});
-    record.attributes["full_bytes"] = cached * d.kvHeads * d.tokens * perToken;
+    record.attributes["kept_bytes"] = replayed.keptBytes();
+    record.attributes["full_bytes"] = replayed.fullBytes();
     return record;
 }
 
@@ -118,7 +108,7 @@ void writeReplay(const trace::TraceReader& source, const ReplayResult& replayed,
         writer.writeImage(static_cast<std::int64_t>(i), images[i]);
     }
     writeLayers(writer, replayed, source.has("tensors/values"));
-    writer.writePolicy(policyRecord(source, replayed, "0"));
+    writer.writePolicy(policyRecord(replayed, "0"));
     writer.writeRun(runRecord(source, replayed));
     writer.close();
 }

@@ -11,8 +11,7 @@
 namespace ecokv::analysis {
 
 /// /policies/<id> of a replay.
-trace::PolicyRecord policyRecord(const trace::TraceReader& source, const ReplayResult& replayed,
-                                 const std::string& id);
+trace::PolicyRecord policyRecord(const ReplayResult& replayed, const std::string& id);
 
 struct ReplayFileOptions {
     std::filesystem::path path; ///< of the new file

@@ -45,6 +45,17 @@ Scope scopeOf(const TraceDocument& document, const SurvivalQuery& query) {
     return {first + query.kvHead, first + query.kvHead + 1};
 }
 
+/// [layer] whether its heads are asked: a layer that is named, else those that count (F034).
+std::vector<bool> askedLayers(const TraceDocument& document, std::int64_t layer) {
+    const std::int64_t layers = document.dimensions.layers;
+    if (layer == -1) {
+        return document.kinds().counted(layers);
+    }
+    std::vector<bool> asked(static_cast<std::size_t>(layers), false);
+    asked[static_cast<std::size_t>(layer)] = !document.isLinear(layer);
+    return asked;
+}
+
 float shareOf(SurvivalMode mode, std::int64_t keeping, std::int64_t heads) {
     if (heads == 0) {
         return 0.0F; // a layer without a KV cache
@@ -80,8 +91,11 @@ SurvivalResult survival(const TraceDocument& document, const SurvivalQuery& quer
     const std::int64_t tokens = document.dimensions.tokens;
     std::vector<std::int64_t> keeping(static_cast<std::size_t>(tokens), 0);
     SurvivalResult result;
+    const std::vector<bool> asked = askedLayers(document, query.layer);
+    result.slidingLayers =
+        query.layer == -1 ? document.kinds().slidingLeftOut(document.dimensions.layers) : 0;
     for (std::int64_t row = scope.begin; row < scope.end; ++row) {
-        if (document.isLinear(row / document.dimensions.kvHeads)) {
+        if (!asked[static_cast<std::size_t>(row / document.dimensions.kvHeads)]) {
             continue;
         }
         ++result.heads;

@@ -20,14 +20,16 @@ enum class SurvivalMode : std::uint8_t {
 struct SurvivalQuery {
     std::string policyId;
     SurvivalMode mode = SurvivalMode::Head;
-    std::int64_t layer = 0;  ///< -1 = all layers (not with Head)
+    std::int64_t layer = 0;  ///< -1 = all layers that count (not with Head)
     std::int64_t kvHead = 0; ///< only with Head
 };
 
 struct SurvivalResult {
     std::vector<float> share; ///< [token] 0..1: 0 evicted, 1 kept by all asked
-    std::int64_t heads = 0;   ///< in the scope that have a KV cache; 0 = a linear layer
-    std::int64_t kept = 0;    ///< tokens with share > 0
+    /// In the scope: over all layers those that count (LayerKinds). 0 = a linear layer.
+    std::int64_t heads = 0;
+    std::int64_t slidingLayers = 0; ///< of the scope, left out
+    std::int64_t kept = 0;          ///< tokens with share > 0
     /// Every token that is not of an image counts as text.
     std::int64_t keptImage = 0, keptText = 0, imageTokens = 0, textTokens = 0;
 };

@@ -2,17 +2,18 @@
 #include "analysis/sweep.h"
 
 #include "analysis/csv_text.h"
+#include "analysis/finite_layers.h"
 #include "analysis/matrix_stats.h"
 #include "base/error.h"
 #include "policy/head_geometry.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
-#include <numeric>
 
 namespace ecokv::analysis {
 
@@ -23,14 +24,16 @@ constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 /// Mean share of the tokens of a kind that heads keep: [image, other].
 std::array<double, 2> keptByKind(const ReplayResult& replayed, const std::vector<bool>& isImage) {
     std::array<double, 2> kept{0, 0};
-    for (const cache::LayerPlan& plan : replayed.plans) {
-        for (const auto& rows : plan.keptRows) {
+    const std::vector<bool> counted =
+        replayed.policy.shape.kinds().counted(std::ssize(replayed.plans));
+    for (std::size_t layer = 0; layer < counted.size(); ++layer) {
+        for (const auto& rows : replayed.plans[layer].keptRows) {
             for (const std::int32_t row : rows) {
-                kept[isImage[static_cast<std::size_t>(row)] ? 0 : 1] += 1;
+                kept[isImage[static_cast<std::size_t>(row)] ? 0 : 1] += counted[layer] ? 1 : 0;
             }
         }
     }
-    const auto heads = static_cast<double>(replayed.cachedBudgets().size());
+    const auto heads = static_cast<double>(replayed.counted(replayed.budgetPerHead).size());
     const auto images = static_cast<double>(std::count(isImage.begin(), isImage.end(), true));
     const double others = static_cast<double>(isImage.size()) - images;
     return {images > 0 ? kept[0] / (heads * images) : kNone,
@@ -47,40 +50,41 @@ std::vector<bool> imageTokens(const trace::TraceReader& reader) {
     return isImage;
 }
 
-void fillRow(const ReplayResult& replayed, const trace::Dimensions& d,
-             const std::vector<bool>& isImage, SweepRow& row) {
+void fillRow(const ReplayResult& replayed, const std::vector<bool>& isImage, SweepRow& row) {
     row.policy = replayed.policy;
-    row.keptPerHead = meanOf(replayed.cachedBudgets());
-    const auto kept = std::accumulate(replayed.budgetPerHead.begin(), replayed.budgetPerHead.end(),
-                                      std::int64_t{0});
-    row.keptBytes = static_cast<double>(2 * kept * d.headDim) *
-                    static_cast<double>(dtypeSize(replayed.storedDType));
-    const std::vector<float> mass = finiteOf(replayed.retainedMass);
+    row.keptPerHead = meanOf(replayed.counted(replayed.budgetPerHead));
+    row.keptBytes = static_cast<double>(replayed.keptBytes());
+    const std::vector<float> mass = finiteOf(replayed.counted(replayed.retainedMass));
     row.retainedMass = meanOf(mass);
     row.worstMass = mass.empty() ? kNone : *std::min_element(mass.begin(), mass.end());
     row.outputError = row.worstError = kNone;
     const auto shares = keptByKind(replayed, isImage);
     row.imageShare = shares[0];
     row.textShare = shares[1];
-    std::vector<float> redundancy;
-    for (const auto& layer : replayed.layers) {
-        redundancy.insert(redundancy.end(), layer->redundancy.begin(), layer->redundancy.end());
+    row.redundancy = meanOf(finiteOf(replayed.countedRedundancy()));
+    if (!replayed.notFinite.empty()) {
+        row.policy.note += fmt::format(
+            "{}not finite: layer{} {}", row.policy.note.empty() ? "" : "; ",
+            replayed.notFinite.size() > 1 ? "s" : "", fmt::join(replayed.notFinite, ", "));
     }
-    row.redundancy = meanOf(finiteOf(redundancy));
 }
 
 /// Survivors of the rows that have some, for the output errors of all of them in one pass.
 struct Pending {
     std::vector<std::size_t> rows;
     std::vector<SurvivorPlans> plans;
+    std::vector<std::int64_t> notFinite; ///< layers, the same for every row
 };
 
 void fillErrors(Replayer& replayer, const Pending& pending, const ProgressSink& progress,
                 const CancellationToken& cancel, std::vector<SweepRow>& rows) {
-    const auto errors = replayer.outputErrors(pending.plans, progress, cancel);
+    auto errors = replayer.outputErrors(pending.plans, progress, cancel);
     for (std::size_t i = 0; i < pending.rows.size(); ++i) {
         SweepRow& row = rows[pending.rows[i]];
-        const std::vector<float> finite = finiteOf(errors[i]);
+        const policy::ModelShape& shape = row.policy.shape;
+        blankLayers(pending.notFinite, shape.layers, errors[i]);
+        const std::vector<float> finite =
+            finiteOf(shape.kinds().countedOf(errors[i], shape.layers));
         row.outputError = meanOf(finite);
         row.worstError = finite.empty() ? kNone : *std::max_element(finite.begin(), finite.end());
     }
@@ -145,10 +149,11 @@ std::vector<SweepRow> sweep(Replayer& replayer, const SweepRequest& request,
             ReplayResult replayed =
                 replayer.replay({.policy = config, .measureRows = measured}, {}, cancel);
             row.rows = measured;
-            fillRow(replayed, reader.dimensions(), isImage, row);
+            fillRow(replayed, isImage, row);
             if (withErrors) {
                 pending.rows.push_back(rows.size() - 1);
                 pending.plans.push_back({std::move(replayed.plans), measured});
+                pending.notFinite = replayed.notFinite;
             }
         } catch (const Error& error) {
             if (error.kind() != ErrorKind::Usage && error.kind() != ErrorKind::BadInput) {

@@ -22,14 +22,14 @@ struct SweepRequest {
     std::int64_t rows = 0;
 };
 
-/// Means are over all KV heads of all layers with a KV cache; NaN where there is nothing to say.
+/// Over all KV heads of the layers that count (LayerKinds); NaN where there is nothing to say.
 struct SweepRow {
     policy::PolicyConfig config;
     std::string refused;           ///< why there are no numbers, "" = there are
     policy::ResolvedPolicy policy; ///< of a row that was not refused
     std::int64_t rows = 0;         ///< window rows that mass and error are measured on
     double keptPerHead = 0;        ///< tokens
-    double keptBytes = 0;          ///< keys and values of all heads
+    double keptBytes = 0;          ///< keys and values of these heads
     double retainedMass = 0, worstMass = 0;
     double outputError = 0, worstError = 0;
     double imageShare = 0, textShare = 0; ///< of the image tokens, of all other tokens

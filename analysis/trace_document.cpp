@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "analysis/trace_document.h"
 
+#include "analysis/finite_layers.h"
 #include "base/error.h"
 
 #include <fmt/format.h>
@@ -107,6 +108,23 @@ void readHeadMetrics(TraceDocument& document) {
     }
 }
 
+/// What was recorded of layers with NaN or Inf are the zeros in their place.
+void blankDamaged(TraceDocument& document) {
+    const auto damaged = orProblem(document, [&] { return notedNotFinite(*document.reader); });
+    if (damaged.empty()) {
+        return;
+    }
+    const std::int64_t layers = document.dimensions.layers;
+    for (auto& [name, values] : document.headMetrics) {
+        blankLayers(damaged, layers, values);
+    }
+    for (PolicyView& policy : document.policies) {
+        blankLayers(damaged, layers, policy.record.outputError);
+        blankLayers(damaged, layers, policy.record.retainedMass);
+    }
+    document.problems.push_back(notFiniteNote(damaged));
+}
+
 /// Image indices must lead somewhere even if the pictures could not be read.
 void checkImageIndices(TraceDocument& document) {
     if (document.prompt) {
@@ -163,9 +181,8 @@ const PolicyView* TraceDocument::policy(const std::string& id) const {
     return found == policies.end() ? nullptr : &*found;
 }
 
-bool TraceDocument::isLinear(std::int64_t layer) const {
-    const auto at = static_cast<std::size_t>(layer);
-    return model && at < model->linearLayers.size() && model->linearLayers[at] != 0;
+LayerKinds TraceDocument::kinds() const {
+    return model ? model->kinds() : LayerKinds{};
 }
 
 std::int64_t TraceDocument::slidingWindow(std::int64_t layer) const {
@@ -209,6 +226,7 @@ std::shared_ptr<const TraceDocument> openTrace(const std::filesystem::path& path
     document->fullDecode = orProblem(*document, [&] { return reader.decode(); });
     readPolicies(*document);
     readHeadMetrics(*document);
+    blankDamaged(*document);
     checkImageIndices(*document);
     return document;
 }

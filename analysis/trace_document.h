@@ -47,8 +47,10 @@ struct TraceDocument {
     std::string provenance(const std::string& policyId) const;
     const std::vector<float>* headMetric(const std::string& name) const; ///< null if absent
     const PolicyView* policy(const std::string& id) const;               ///< null if absent
-    bool isLinear(std::int64_t layer) const; ///< the layer has no KV cache
-    /// Tokens that a sliding layer sees, 0 = a full layer. Sliding layers are not evicted.
+    /// A view of `model`'s lists; where it is unknown every layer is full.
+    LayerKinds kinds() const;
+    bool isLinear(std::int64_t layer) const { return kinds().isLinear(layer); }
+    /// Tokens that a sliding layer sees, 0 = a full layer.
     std::int64_t slidingWindow(std::int64_t layer) const;
     /// Whose scores /scores holds in a comparison, else the first; "" without policies.
     std::string mainPolicy() const;

@@ -4,6 +4,7 @@
 #include "cli/csv_file.h"
 #include "cli/diff_sides.h"
 #include "cli/json_text.h"
+#include "cli/layer_remark.h"
 #include "cli/signal_cancel.h"
 #include "cli/text_table.h"
 
@@ -124,7 +125,7 @@ void printTokens(const analysis::PolicyDiff& diff, const Prompt& prompt, bool of
     fmt::print("{}", table.text());
 }
 
-void printDiff(const analysis::PolicyDiff& diff, const Prompt& prompt) {
+void printDiff(const analysis::PolicyDiff& diff, const Prompt& prompt, const LayerKinds& kinds) {
     fmt::print("a  {}\nb  {}\n\n", diff.nameA, diff.nameB);
     TextTable table(0);
     table.addRow({"layer", "head", "kept a", "kept b", "both", "Jaccard", "Spearman", ""});
@@ -132,7 +133,7 @@ void printDiff(const analysis::PolicyDiff& diff, const Prompt& prompt) {
         table.addRow({fmt::format("{}", head.layer), fmt::format("{}", head.kvHead),
                       fmt::format("{}", head.keptA), fmt::format("{}", head.keptB),
                       fmt::format("{}", head.both), numberCell(head.jaccard),
-                      numberCell(head.spearman), ""});
+                      numberCell(head.spearman), layerRemark(kinds, head.layer)});
     }
     table.addRow(
         {"all", "mean", "", "", "", numberCell(diff.jaccard), numberCell(diff.spearman), ""});
@@ -149,7 +150,10 @@ void diffCommand(const DiffCommand& options) {
     DiffSides sides(options.input, cancel.token());
     const analysis::DiffSide a = sides.side(options.a, options.budget);
     const analysis::DiffSide b = sides.side(options.b, options.budget);
-    const analysis::PolicyDiff diff = analysis::diffPolicies(sides.reader().dimensions(), a, b);
+    const trace::ModelRecord model = sides.reader().model().value_or(trace::ModelRecord{});
+    const LayerKinds kinds = model.kinds();
+    const analysis::PolicyDiff diff =
+        analysis::diffPolicies(sides.reader().dimensions(), a, b, kinds);
     for (const std::string& note : sides.notes()) {
         fmt::print(stderr, "note: {}\n", note);
     }
@@ -160,7 +164,7 @@ void diffCommand(const DiffCommand& options) {
     if (options.json) {
         fmt::print("{}\n", diffJson(diff, prompt, sides.notes()));
     } else {
-        printDiff(diff, prompt);
+        printDiff(diff, prompt, kinds);
     }
 }
 

@@ -150,6 +150,9 @@ void geometryCommand(const GeometryOptions& options) {
     request.cancel = cancel.token();
     report.table = analysis::geometryTable(*document->reader, request);
     ScoreFinder(*document, options, cancel.token()).find(report);
+    std::erase_if(report.relations, [&](const analysis::ImportanceRelation& relation) {
+        return std::ranges::binary_search(report.table.notFinite, relation.layer);
+    });
     writeTables(options, report, document->provenance());
     if (options.json) {
         fmt::print("{}\n", geometryJson(report));

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace ecokv::cli {
 
 namespace {
@@ -120,8 +122,10 @@ std::string geometryText(const GeometryReport& report) {
     header.emplace_back(); // the last column of a table is not right-aligned
     table.addRow(header);
     for (std::int64_t head = 0; head < report.table.layers * report.table.kvHeads; ++head) {
-        auto row = rowOf(report, columns, head / report.table.kvHeads, head % report.table.kvHeads);
-        row.emplace_back();
+        const std::int64_t layer = head / report.table.kvHeads;
+        auto row = rowOf(report, columns, layer, head % report.table.kvHeads);
+        row.emplace_back(std::ranges::binary_search(report.table.notFinite, layer) ? "not finite"
+                                                                                   : "");
         table.addRow(row);
     }
     std::string text = table.text() + "\n";
@@ -151,6 +155,7 @@ std::string geometryJson(const GeometryReport& report) {
               {"kv_heads", table.kvHeads},
               {"head_dim", table.dim},
               {"source", table.measured ? "keys" : "recorded"},
+              {"not_finite", table.notFinite},
               {"notes", table.notes},
               {"heads", Json::array()},
               {"summary", analysis::describeGeometry(table, report.relations, report.survivors)}};

@@ -3,6 +3,7 @@
 
 #include "analysis/matrix_stats.h"
 #include "cli/json_text.h"
+#include "cli/layer_remark.h"
 #include "cli/text_table.h"
 
 #include <fmt/format.h>
@@ -23,6 +24,19 @@ using analysis::meanOf;
 template <class T>
 std::span<const T> layerOf(const std::vector<T>& values, std::size_t layer, std::size_t heads) {
     return values.empty() ? std::span<const T>() : std::span(values).subspan(layer * heads, heads);
+}
+
+/// Over the heads of the layers that count.
+struct Means {
+    double kept = 0, redundancy = 0, mass = 0, error = 0;
+};
+
+Means meansOf(const analysis::ReplayResult& replayed) {
+    using analysis::finiteOf;
+    return {meanOf(replayed.counted(replayed.budgetPerHead)),
+            meanOf(finiteOf(replayed.countedRedundancy())),
+            meanOf(finiteOf(replayed.counted(replayed.retainedMass))),
+            meanOf(finiteOf(replayed.counted(replayed.outputError)))};
 }
 
 std::string titleOf(const trace::TraceReader& reader, const analysis::ReplayResult& replayed) {
@@ -61,12 +75,14 @@ Json settingsJson(const policy::Settings& settings) {
 
 Json headsJson(const analysis::ReplayResult& replayed) {
     Json heads = Json::array();
+    const LayerKinds kinds = replayed.policy.shape.kinds();
     std::size_t index = 0;
     for (std::size_t layer = 0; layer < replayed.plans.size(); ++layer) {
         const policy::LayerScores& scores = *replayed.layers[layer];
         for (std::size_t head = 0; head < replayed.plans[layer].keptRows.size(); ++head, ++index) {
             Json entry{{"layer", layer},
                        {"kv_head", head},
+                       {"evicted", kinds.isEvicted(static_cast<std::int64_t>(layer))},
                        {"kept", replayed.budgetPerHead[index]},
                        {"redundancy", jsonNumber(scores.redundancy[head])},
                        {"redundancy_cosine", jsonNumber(scores.redundancyCosine[head])},
@@ -104,12 +120,13 @@ Reproduction compareWithRecorded(const trace::TraceReader& reader,
         if (!sameSettings(recorded.attributes, policy::settingsOf(replayed.policy))) {
             continue;
         }
-        Reproduction result{id, 0, d.layers * d.kvHeads};
-        const std::vector<std::uint8_t> kept = replayed.kept();
+        const std::vector<std::uint8_t> kept = replayed.counted(replayed.kept());
+        const std::vector<std::uint8_t> stored = replayed.counted(recorded.kept);
+        Reproduction result{id, 0, std::ssize(kept) / d.tokens};
         for (std::int64_t head = 0; head < result.heads; ++head) {
             const auto begin = static_cast<std::ptrdiff_t>(head * d.tokens);
             result.headsEqual += std::equal(kept.begin() + begin, kept.begin() + begin + d.tokens,
-                                            recorded.kept.begin() + begin)
+                                            stored.begin() + begin)
                                      ? 1
                                      : 0;
         }
@@ -125,45 +142,49 @@ std::string replayText(const trace::TraceReader& reader, const analysis::ReplayR
     TextTable table(0);
     table.addRow(
         {"layer", "kept/head", "redundancy", "mass kept", "output error", "(means over heads)"});
-    std::vector<float> redundancy;
+    const LayerKinds kinds = replayed.policy.shape.kinds();
     for (std::size_t layer = 0; layer < replayed.plans.size(); ++layer) {
         const auto& own = replayed.layers[layer]->redundancy;
-        if (replayed.policy.shape.isLinear(static_cast<std::int32_t>(layer))) {
-            table.addRow({fmt::format("{}", layer), "-", "-", "-", "-", "no KV cache"});
+        const bool isDamaged =
+            std::ranges::binary_search(replayed.notFinite, static_cast<std::int64_t>(layer));
+        const std::string remark =
+            isDamaged ? "not finite" : layerRemark(kinds, static_cast<std::int64_t>(layer));
+        if (kinds.isLinear(static_cast<std::int64_t>(layer))) {
+            table.addRow({fmt::format("{}", layer), "-", "-", "-", "-", remark});
             continue;
         }
-        redundancy.insert(redundancy.end(), own.begin(), own.end());
         table.addRow({fmt::format("{}", layer),
                       fmt::format("{:.1f}", meanOf(layerOf(replayed.budgetPerHead, layer, heads))),
                       numberCell(meanOf(own)),
                       numberCell(meanOf(layerOf(replayed.retainedMass, layer, heads))),
-                      numberCell(meanOf(layerOf(replayed.outputError, layer, heads))), ""});
+                      numberCell(meanOf(layerOf(replayed.outputError, layer, heads))), remark});
     }
-    const double kept = meanOf(replayed.cachedBudgets());
-    const double mass = meanOf(analysis::finiteOf(replayed.retainedMass));
-    const double error = meanOf(analysis::finiteOf(replayed.outputError));
-    table.addRow({"all", fmt::format("{:.1f}", kept), numberCell(meanOf(redundancy)),
-                  numberCell(mass), numberCell(error), ""});
+    const Means means = meansOf(replayed);
+    table.addRow({"all", fmt::format("{:.1f}", means.kept), numberCell(means.redundancy),
+                  numberCell(means.mass), numberCell(means.error), ""});
     text += fmt::format("\n{}\n", table.text());
     text += fmt::format("Keeps {:.1f} of {} tokens per KV head ({:.1f} %), which hold {:.1f} % of "
                         "the attention of the last {} row(s)",
-                        kept, replayed.policy.tokens,
-                        100 * kept / static_cast<double>(replayed.policy.tokens), 100 * mass,
-                        replayed.rows);
-    text += std::isnan(error) ? std::string(".\n")
-                              : fmt::format("; their output is off by {:.1f} %.\n", 100 * error);
+                        means.kept, replayed.policy.tokens,
+                        100 * means.kept / static_cast<double>(replayed.policy.tokens),
+                        100 * means.mass, replayed.rows);
+    text += std::isnan(means.error)
+                ? std::string(".\n")
+                : fmt::format("; their output is off by {:.1f} %.\n", 100 * means.error);
     return text + reproductionText(reproduction);
 }
 
 std::string replayJson(const trace::TraceReader& reader, const analysis::ReplayResult& replayed,
                        const Reproduction& reproduction) {
+    const Means means = meansOf(replayed);
     Json json{{"trace", reader.path().string()},
               {"policy", settingsJson(policy::settingsOf(replayed.policy))},
               {"tokens", replayed.policy.tokens},
-              {"mean_kept", meanOf(replayed.cachedBudgets())},
-              {"mean_retained_mass", jsonNumber(meanOf(analysis::finiteOf(replayed.retainedMass)))},
-              {"mean_output_error", jsonNumber(meanOf(analysis::finiteOf(replayed.outputError)))},
+              {"mean_kept", jsonNumber(means.kept)},
+              {"mean_retained_mass", jsonNumber(means.mass)},
+              {"mean_output_error", jsonNumber(means.error)},
               {"heads", headsJson(replayed)},
+              {"not_finite", replayed.notFinite},
               {"notes", replayed.notes},
               {"reproduces", nullptr}};
     if (!reproduction.policyId.empty()) {

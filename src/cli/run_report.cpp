@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "cli/run_report.h"
 
+#include "analysis/cache_length.h"
 #include "cli/comparison_report.h"
 #include "cli/json_text.h"
 
@@ -28,28 +29,21 @@ Json timingsJson(const session::Timings& timings) {
             {"total_seconds", timings.totalSeconds}};
 }
 
-/// Fewest, mean and most tokens kept by a head.
+/// Fewest, mean and most tokens kept by a head of the layers that count.
 struct KeptSummary {
     std::int64_t least = std::numeric_limits<std::int64_t>::max(), most = 0, total = 0, heads = 0;
-    std::int64_t slidingLayers = 0; ///< not among the heads above
-    std::uint64_t slidingBytes = 0;
-    std::int64_t linearLayers = 0; ///< without a KV cache
+    std::uint64_t slidingBytes = 0; ///< of sliding layers that do not count
+    std::int64_t linearLayers = 0;  ///< without a KV cache
 };
-
-bool isSliding(const session::Ledger& ledger, std::size_t layer) {
-    return layer < ledger.slidingWindows.size() && ledger.slidingWindows[layer] > 0;
-}
 
 KeptSummary summarise(const session::Ledger& ledger) {
     KeptSummary summary;
+    const std::vector<bool> counted = ledger.kinds().counted(ledger.layers());
     for (std::size_t layer = 0; layer < ledger.keptTokens.size(); ++layer) {
-        if (layer < ledger.linearLayers.size() && ledger.linearLayers[layer] != 0) {
-            ++summary.linearLayers;
-            continue;
-        }
-        if (isSliding(ledger, layer)) {
-            ++summary.slidingLayers;
-            summary.slidingBytes += ledger.layerBytes[layer];
+        const bool linear = ledger.kinds().isLinear(static_cast<std::int64_t>(layer));
+        summary.linearLayers += linear ? 1 : 0;
+        if (!counted[layer]) {
+            summary.slidingBytes += linear ? 0 : ledger.layerBytes[layer];
             continue;
         }
         for (const std::int64_t kept : ledger.keptTokens[layer]) {
@@ -71,32 +65,33 @@ Json pathJson(const std::filesystem::path& path) {
     return path.empty() ? Json(nullptr) : Json(path.string());
 }
 
-/// Tokens per head and bytes at every step; the whole table is in the trace.
-Json historyJson(const session::CacheHistory& cache) {
-    Json json{{"tokens_per_head", Json::array()},
-              {"longest_head", Json::array()},
-              {"bytes", cache.bytes},
-              {"evicted_keys", cache.evictions.size()}};
-    for (std::int64_t step = 0; step < cache.steps(); ++step) {
-        json["tokens_per_head"].push_back(cache.meanLength(step));
-        json["longest_head"].push_back(cache.longestHead(step));
-    }
-    return json;
+analysis::CacheLengths lengthsOf(const session::CacheHistory& cache, const LayerKinds& kinds) {
+    return analysis::cacheLengths({cache.keptLength, cache.layers, cache.kvHeads, kinds});
 }
 
-Json answerJson(const session::Answer& answer) {
+/// Tokens per head of the layers that count, and bytes of all, at every step; the whole table is in
+/// the trace.
+Json historyJson(const session::CacheHistory& cache, const LayerKinds& kinds) {
+    const analysis::CacheLengths lengths = lengthsOf(cache, kinds);
+    return {{"tokens_per_head", lengths.mean},
+            {"longest_head", lengths.longest},
+            {"bytes", cache.bytes},
+            {"evicted_keys", cache.evictions.size()}};
+}
+
+Json answerJson(const session::Answer& answer, const LayerKinds& kinds) {
     return {{"answer", answer.text},
             {"token_ids", answer.tokenIds},
             {"logprob", answer.logprob},
             {"stopped_at_end", answer.stoppedAtEnd},
-            {"cache", historyJson(answer.cache)}};
+            {"cache", historyJson(answer.cache, kinds)}};
 }
 
-Json questionJson(const session::QuestionResult& question, bool withFull) {
-    Json json = answerJson(question.answer);
+Json questionJson(const session::QuestionResult& question, const session::RunResult& result) {
+    Json json = answerJson(question.answer, result.ledger.kinds());
     json["question"] = question.question;
     json["question_ids"] = question.questionIds;
-    if (withFull) {
+    if (result.hasFullAnswer) {
         json["full_answer"] = question.fullAnswer.text;
         json["full_token_ids"] = question.fullAnswer.tokenIds;
     }
@@ -140,11 +135,11 @@ std::string runResultJson(const session::RunResult& result) {
     if (!result.questions.empty()) {
         json["questions"] = Json::array();
         for (const session::QuestionResult& question : result.questions) {
-            json["questions"].push_back(questionJson(question, result.hasFullAnswer));
+            json["questions"].push_back(questionJson(question, result));
         }
         return jsonText(json);
     }
-    json.update(answerJson(result.answer));
+    json.update(answerJson(result.answer, result.ledger.kinds()));
     if (result.hasFullAnswer) {
         json["full_answer"] = result.fullAnswer.text;
         json["full_token_ids"] = result.fullAnswer.tokenIds;
@@ -165,30 +160,33 @@ std::string generationText(const session::RunResult& result) {
     if (longest->steps() == 0) {
         return {};
     }
-    std::int64_t most = 0;
-    for (std::int64_t step = 0; step < longest->steps(); ++step) {
-        most = std::max(most, longest->longestHead(step));
+    const analysis::CacheLengths lengths = lengthsOf(*longest, result.ledger.kinds());
+    if (lengths.empty()) {
+        return {}; // no layer has a KV cache
     }
-    const double end = longest->meanLength(longest->steps() - 1);
+    const std::string others =
+        lengths.slidingLayers > 0
+            ? fmt::format(" with the {} layer(s) that slide", lengths.slidingLayers)
+            : std::string();
     const std::string which = result.questions.size() > 1 ? " (longest answer)" : "";
     const bool bounded = !longest->evictions.empty() || result.decodeEviction != "prefill-only";
     return fmt::format("While answering{}: {}\n  {} tokens generated, {:.1f} tokens/head at the "
-                       "end, at most {} in one head; {} at the most\n",
+                       "end, at most {} in one head; {} at the most{}\n",
                        which,
                        bounded ? fmt::format("evicted {} per head, {} keys left",
                                              result.decodeEviction, longest->evictions.size())
                                : std::string("prefill-only eviction, so the cache grows by every "
                                              "token (--decode-budget bounds it)"),
-                       longest->steps(), end, most,
-                       byteText(static_cast<double>(longest->peakBytes())));
+                       longest->steps(), lengths.mean.back(), std::ranges::max(lengths.longest),
+                       byteText(static_cast<double>(longest->peakBytes())), others);
 }
 
 std::string ledgerText(const session::Ledger& ledger) {
     const KeptSummary kept = summarise(ledger);
     std::string others;
-    if (kept.slidingLayers > 0) {
-        others = fmt::format("  {} layer(s) slide and are not evicted: {} more\n",
-                             kept.slidingLayers, byteText(static_cast<double>(kept.slidingBytes)));
+    if (const std::int64_t sliding = ledger.kinds().slidingLeftOut(ledger.layers()); sliding > 0) {
+        others = fmt::format("  {} layer(s) slide and are not evicted: {} more\n", sliding,
+                             byteText(static_cast<double>(kept.slidingBytes)));
     }
     if (kept.linearLayers > 0) {
         others +=
@@ -202,14 +200,19 @@ std::string ledgerText(const session::Ledger& ledger) {
     const auto keptBytes = static_cast<double>(ledger.keptBytes);
     const auto fullBytes = static_cast<double>(ledger.fullBytes);
     const double saved = fullBytes > 0 ? 100 * (1 - keptBytes / fullBytes) : 0;
+    // Where nothing is evicted, nothing is protected from it.
+    const std::string guarded =
+        ledger.keptBytes == ledger.fullBytes
+            ? std::string()
+            : fmt::format("  of these protected         {:11}\n", ledger.protectedTokens);
     std::string text = fmt::format(
         "KV cache after the prefill   tokens/head   bytes/head   bytes in all ({} heads)\n"
         "  full                       {:11}   {:>10}   {:>10}\n"
         "  kept                       {:11.1f}   {:>10}   {:>10}\n"
-        "  of these protected         {:11}\n"
+        "{}"
         "  saved                      {:10.1f} %   {:>10}   {:>10}\n",
         kept.heads, ledger.promptTokens, byteText(fullBytes / heads), byteText(fullBytes), mean,
-        byteText(keptBytes / heads), byteText(keptBytes), ledger.protectedTokens, saved,
+        byteText(keptBytes / heads), byteText(keptBytes), guarded, saved,
         byteText((fullBytes - keptBytes) / heads), byteText(fullBytes - keptBytes));
     if (kept.least != kept.most) {
         text += fmt::format("  heads keep {} to {} tokens\n", kept.least, kept.most);

@@ -7,6 +7,7 @@
 #include "policy/layer_scores.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,5 +19,12 @@ std::vector<std::string> damagedKeys(const LayerInput& input, const std::vector<
 std::vector<std::string> damagedValues(const LayerInput& input, const std::vector<float>& norm);
 /// Of the last `window` query rows; the head named is the query head.
 std::vector<std::string> damagedQueries(const LayerInput& input, std::int64_t window);
+
+/// The layer that such a note is about; nothing for other notes. `what`: "keys", "values", "query
+/// rows" or "" = any of them.
+std::optional<std::int64_t> damagedLayerOf(const std::string& note, const std::string& what = {});
+
+/// Whether all of `rows` [head, row, dim] f32/bf16/f16, contiguous in host memory, are finite.
+bool holdsOnlyFinite(const TensorView& rows);
 
 } // namespace ecokv::policy

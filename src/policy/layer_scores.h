@@ -35,6 +35,8 @@ struct LayerScores {
     std::vector<float> keyNorm, valueNorm; ///< for every token, protected ones too
     /// [kvHead]
     std::vector<float> redundancyCosine, redundancyEuclid, redundancy, anisotropy, meanKeyNorm;
+    /// Keys, values or observed query rows hold NaN or Inf: the numbers above say nothing.
+    bool isDamaged = false;
     std::vector<std::string> notes; ///< "layer 3 head 1: all value norms equal, counted as 0"
 };
 

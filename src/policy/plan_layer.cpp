@@ -53,7 +53,7 @@ std::vector<std::int32_t> selectRows(std::span<const float> score, TokenRange ca
 
 cache::LayerPlan planLayer(const LayerScores& scores, const ResolvedPolicy& policy) {
     checkFit(scores, policy);
-    const bool evicts = policy.compresses && !policy.shape.isSliding(scores.layer.value); // F034
+    const bool evicts = policy.compresses && policy.shape.canEvict(scores.layer.value); // F034
     cache::LayerPlan plan{scores.layer, {}, evicts};
     if (!evicts) {
         std::vector<std::int32_t> all;

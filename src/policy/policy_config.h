@@ -3,6 +3,7 @@
 // What the user asks of an eviction policy, as a value; `resolve` turns it into exact numbers for a
 // prompt length or refuses it with a sentence. Units: tokens per KV head unless said otherwise.
 
+#include "base/layer_kinds.h"
 #include "kernels/composite_score.h"
 
 #include <cstdint>
@@ -64,16 +65,15 @@ struct TokenRange {
 struct ModelShape {
     std::int32_t layers = 0, kvHeads = 0;
     std::string model; ///< name, as head tables carry it
-    /// [layer] tokens that a sliding layer sees, 0 = all of them; empty = every layer is full.
-    /// Sliding layers are never evicted and take no part in the budget (field case F034).
+    /// [layer] as in LayerKinds. Only evicted layers take part in the budget.
     std::vector<std::int64_t> slidingWindows = {};
-    /// [layer] 1 = linear attention: no KV cache, so nothing to keep, evict or measure. Empty =
-    /// every layer has one.
     std::vector<std::uint8_t> linearLayers = {};
 
-    bool isSliding(std::int32_t layer) const;
-    bool isLinear(std::int32_t layer) const;
-    bool canEvict(std::int32_t layer) const { return !isSliding(layer) && !isLinear(layer); }
+    LayerKinds kinds() const& { return {slidingWindows, linearLayers}; }
+    LayerKinds kinds() const&& = delete; // the view would outlive its lists
+    bool isSliding(std::int32_t layer) const { return kinds().isSliding(layer); }
+    bool isLinear(std::int32_t layer) const { return kinds().isLinear(layer); }
+    bool canEvict(std::int32_t layer) const { return kinds().isEvicted(layer); }
     /// Layers that can be evicted.
     std::vector<std::int32_t> fullLayers() const;
 };

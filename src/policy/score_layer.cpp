@@ -108,7 +108,8 @@ LayerScores scoreLayer(const Measurement& measured, const ResolvedPolicy& policy
     scores.keyNorm = measured.keys().norm;
     scores.valueNorm = measured.values().norm;
     fillHeads(measured, policy.config.beta, scores);
-    scores.notes = measured.notes();
+    scores.notes = measured.notes(); // of damage
+    scores.isDamaged = !scores.notes.empty();
     noteConstants(composite, measured, scores.notes);
     noteTies(score, measured, scores.notes);
     return scores;

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 namespace ecokv::session {
@@ -17,18 +18,12 @@ namespace {
 
 constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
 
-/// Mean over the heads of [layer, kvHead] that can be evicted: sliding layers lose nothing, and
-/// their zeros would flatter every policy (field case F034); linear layers have no numbers.
+/// Mean over the heads of `values` [layer, kvHead] that count (field case F034).
 std::optional<double> meanOf(const std::vector<float>& values, const policy::ModelShape& shape) {
-    double sum = 0;
-    std::int64_t count = 0;
-    for (std::size_t i = 0; i < values.size(); ++i) {
-        if (shape.canEvict(static_cast<std::int32_t>(i) / shape.kvHeads)) {
-            sum += static_cast<double>(values[i]);
-            ++count;
-        }
-    }
-    return count > 0 ? std::optional(sum / static_cast<double>(count)) : std::nullopt;
+    const std::vector<float> own = shape.kinds().countedOf(values, shape.layers);
+    return own.empty() ? std::nullopt
+                       : std::optional(std::accumulate(own.begin(), own.end(), 0.0) /
+                                       static_cast<double>(own.size()));
 }
 
 double speedOf(std::size_t tokens, double seconds) {
@@ -210,7 +205,6 @@ void Comparison::answerFreely(const Variant& variant, const ForcedSteps& forced,
 /// What keeps everything is the full cache itself.
 void Comparison::takeFromFull(const Variant& variant, ComparedPolicy& result) const {
     result.ledger = m_fullLedger;
-    result.ledger.protectedTokens = variant.policy.tokens;
     const Answer& answer = m_continuation.answer;
     const bool decoded = answer.tokenIds.size() > 1;
     result.kl.assign(answer.tokenIds.size(), 0.0F);

@@ -37,22 +37,6 @@ bool holdTheSame(const cache::KvCache& cache, LayerId layer) {
     return true;
 }
 
-/// A sliding layer loses only what it will never look at again (F034).
-cache::LayerPlan withinWindow(const cache::KvCache& cache, LayerId layer, std::int64_t window) {
-    const std::int64_t oldest = cache.tokensSeen() - window + 1; // that the new token sees
-    cache::LayerPlan plan{layer, {}, true};
-    for (std::int32_t head = 0; head < cache.shape().kvHeads; ++head) {
-        const auto positions = cache.positions(layer, HeadId{head});
-        auto& rows = plan.keptRows.emplace_back();
-        for (std::size_t row = 0; row < positions.size(); ++row) {
-            if (positions[row] >= oldest) {
-                rows.push_back(static_cast<std::int32_t>(row));
-            }
-        }
-    }
-    return plan;
-}
-
 void listEvictions(const cache::KvCache& cache, const cache::LayerPlan& plan, std::int64_t step,
                    std::vector<Eviction>& evictions) {
     for (std::size_t head = 0; head < plan.keptRows.size(); ++head) {
@@ -153,13 +137,10 @@ void DecodeEvictor::makeRoom(cache::KvCache& cache, std::int64_t step,
     cache.reserveForDecode(m_setup.every); // tight: the next appends take no more than that
     for (std::int32_t index = 0; index < cache.shape().layers; ++index) {
         const LayerId layer{index};
-        const bool slides = m_setup.shape.isSliding(index);
-        if (!slides && !isOver(cache, layer)) {
+        if (!m_setup.shape.canEvict(index) || !isOver(cache, layer)) { // F034
             continue;
         }
-        const cache::LayerPlan plan =
-            slides ? withinWindow(cache, layer, m_setup.shape.slidingWindows[layer.index()])
-                   : planLayer(cache, layer, step);
+        const cache::LayerPlan plan = planLayer(cache, layer, step);
         listEvictions(cache, plan, step, evictions);
         cache.apply(plan);
     }

@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Keeps a cache bounded while it generates: remembers the last query rows, and before every k-th
-// token brings each layer back to the decode budget, the incoming token counted. One generation,
-// one thread.
+// token brings each layer that is evicted back to the decode budget, the incoming token counted.
+// Sliding layers are left alone, as in the prefill (field case F034). One generation, one thread.
 
 #include "cache/kv_cache.h"
 #include "model/model_info.h"

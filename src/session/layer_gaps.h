@@ -4,7 +4,6 @@
 // every layer. Pure functions.
 
 #include "cache/eviction_plan.h"
-#include "policy/policy_config.h"
 
 #include <cstdint>
 #include <limits>
@@ -29,21 +28,6 @@ inline void fillGaps(std::vector<float>& values, std::int32_t layer, std::int32_
     if (values.size() < wanted) {
         values.resize(wanted, std::numeric_limits<float>::quiet_NaN());
     }
-}
-
-/// The masks [layer, kvHead, token] of the layers that have a KV cache.
-inline std::vector<std::uint8_t> ofCachedLayers(const std::vector<std::uint8_t>& kept,
-                                                const policy::ResolvedPolicy& policy) {
-    const policy::ModelShape& shape = policy.shape;
-    const auto perLayer = static_cast<std::ptrdiff_t>(shape.kvHeads * policy.tokens);
-    std::vector<std::uint8_t> cached;
-    for (std::int32_t layer = 0; layer < shape.layers; ++layer) {
-        if (!shape.isLinear(layer)) {
-            const auto first = kept.begin() + layer * perLayer;
-            cached.insert(cached.end(), first, first + perLayer);
-        }
-    }
-    return cached;
 }
 
 } // namespace ecokv::session

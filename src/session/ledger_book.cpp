@@ -13,11 +13,12 @@ Ledger makeLedger(const cache::KvCache& cache, const policy::ResolvedPolicy& pol
     const cache::CacheShape& shape = cache.shape();
     Ledger ledger;
     ledger.promptTokens = policy.tokens;
-    ledger.protectedTokens = policy.compresses ? policy.sink + policy.recent : policy.tokens;
+    ledger.protectedTokens = policy.compresses ? policy.sink + policy.recent : 0;
     ledger.slidingWindows = policy.shape.slidingWindows;
     ledger.linearLayers = policy.shape.linearLayers;
     const std::uint64_t rowBytes =
         2ULL * static_cast<std::uint64_t>(shape.headDim) * dtypeSize(shape.dtype); // key and value
+    const std::vector<bool> counted = policy.shape.kinds().counted(shape.layers);
     for (std::int32_t layer = 0; layer < shape.layers; ++layer) {
         auto& row = ledger.keptTokens.emplace_back();
         std::uint64_t rows = 0;
@@ -26,7 +27,7 @@ Ledger makeLedger(const cache::KvCache& cache, const policy::ResolvedPolicy& pol
             rows += static_cast<std::uint64_t>(row.back());
         }
         ledger.layerBytes.push_back(rows * rowBytes);
-        if (policy.shape.canEvict(layer)) {
+        if (counted[static_cast<std::size_t>(layer)]) {
             ledger.keptBytes += rows * rowBytes;
             ledger.fullBytes +=
                 fullCacheBytes(shape, policy.tokens) / static_cast<std::uint64_t>(shape.layers);

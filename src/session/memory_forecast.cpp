@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "session/memory_forecast.h"
 
+#include "session/model_shape.h"
+
 #include <algorithm>
 #include <fstream>
 #include <limits>
@@ -12,11 +14,6 @@ namespace {
 
 std::int64_t layerBytesPerToken(const model::ModelInfo& model, DType dtype) {
     return 2LL * model.kvHeads * model.headDim * static_cast<std::int64_t>(dtypeSize(dtype));
-}
-
-bool slides(const model::ModelInfo& model, std::int32_t layer) {
-    const auto index = static_cast<std::size_t>(layer);
-    return index < model.slidingWindows.size() && model.slidingWindows[index] > 0;
 }
 
 /// Hidden states, projections and the two halves of the MLP for all tokens of a prompt.
@@ -45,6 +42,7 @@ MemoryForecast forecastMemory(const ForecastRequest& request) {
     const std::int64_t perToken = layerBytesPerToken(model, request.compute);
     const std::int64_t kept =
         request.budget > 0 ? std::min(request.budget, request.tokens) : request.tokens;
+    const policy::ModelShape shape = shapeOf(model);
     MemoryForecast memory;
     const bool asStored = request.compute == model.storedDType;
     memory.weightsStayOnDisk = asStored && request.device.kind == DeviceKind::Cpu;
@@ -59,7 +57,7 @@ MemoryForecast forecastMemory(const ForecastRequest& request) {
             std::max(memory.fullLayer, static_cast<std::uint64_t>(perToken * request.tokens));
         // A sliding layer is not evicted: it holds the whole prompt, whatever its window.
         memory.keptCache +=
-            static_cast<std::uint64_t>(perToken * (slides(model, layer) ? request.tokens : kept));
+            static_cast<std::uint64_t>(perToken * (shape.canEvict(layer) ? kept : request.tokens));
         memory.fullCache += static_cast<std::uint64_t>(perToken * request.tokens);
     }
     memory.working = workingBytes(request);

@@ -3,6 +3,7 @@
 // What a run gives back, as values. Bytes are what is stored, tokens are counted per KV head.
 
 #include "base/ids.h"
+#include "base/layer_kinds.h"
 
 #include <cstdint>
 #include <filesystem>
@@ -16,15 +17,17 @@ namespace ecokv::session {
 struct Ledger {
     std::vector<std::vector<std::int64_t>> keptTokens; ///< [layer][kvHead]
     std::int64_t promptTokens = 0;
-    std::int64_t protectedTokens = 0; ///< sinks + recent, per head
-    /// Of the layers that can be evicted: sliding ones are no compression (field case F034).
+    std::int64_t protectedTokens = 0; ///< sinks + recent, per head; 0 = nothing is evicted
+    /// Of the layers that count (LayerKinds): sliding ones are no compression (field case F034).
     std::uint64_t keptBytes = 0;
-    std::uint64_t fullBytes = 0;           ///< of the same prompt without eviction
-    std::vector<std::uint64_t> layerBytes; ///< [layer] stored, sliding layers included
-    /// [layer] tokens that a sliding layer sees, 0 = a full layer; empty = every layer is full.
-    std::vector<std::int64_t> slidingWindows;
-    std::vector<std::uint8_t>
-        linearLayers; ///< [layer] 1 = no KV cache; empty = every layer has one
+    std::uint64_t fullBytes = 0;              ///< of the same prompt without eviction
+    std::vector<std::uint64_t> layerBytes;    ///< [layer] stored, sliding layers included
+    std::vector<std::int64_t> slidingWindows; ///< [layer] as in LayerKinds
+    std::vector<std::uint8_t> linearLayers;   ///< [layer] as in LayerKinds
+
+    LayerKinds kinds() const& { return {slidingWindows, linearLayers}; }
+    LayerKinds kinds() const&& = delete; // the view would outlive its lists
+    std::int64_t layers() const { return static_cast<std::int64_t>(keptTokens.size()); }
 };
 
 struct Timings {
@@ -49,9 +52,7 @@ struct CacheHistory {
     std::vector<Eviction> evictions;
 
     std::int64_t steps() const { return static_cast<std::int64_t>(bytes.size()); }
-    double meanLength(std::int64_t step) const;        ///< tokens per head
-    std::int64_t longestHead(std::int64_t step) const; ///< tokens
-    std::uint64_t peakBytes() const;
+    std::uint64_t peakBytes() const; ///< of all layers
 };
 
 struct Answer {

@@ -4,7 +4,6 @@
 #include "base/error.h"
 #include "base/stop_watch.h"
 #include "kernels/backend_choice.h"
-#include "session/layer_gaps.h"
 #include "session/layer_pipeline.h"
 #include "session/ledger_book.h"
 #include "session/model_shape.h"
@@ -187,7 +186,8 @@ void Runner::prefill() {
         note(sentence);
     }
     if (const std::string lost = evictedTemplateNote(
-            m_prompt, ofCachedLayers(pipeline.policyRecord(kRunPolicyId).kept, m_policy));
+            m_prompt, m_policy.shape.kinds().countedOf(pipeline.policyRecord(kRunPolicyId).kept,
+                                                       m_policy.shape.layers));
         !lost.empty()) {
         note(lost);
     }

@@ -55,7 +55,7 @@ TEST(CacheLength, isEmptyWhereNothingWasRecorded) {
     EXPECT_TRUE(cacheLengths(document, document.policies[0]).empty());
     document.policies[0].decode.reset();
     EXPECT_TRUE(cacheLengths(document, document.policies[0]).empty());
-    EXPECT_TRUE(cacheLengths({kLengths, 0, 0, {}, {}}).empty());
+    EXPECT_TRUE(cacheLengths({kLengths, 0, 0, {}}).empty());
 }
 
 TEST(CacheLength, readsTheBoundThatHeld) {

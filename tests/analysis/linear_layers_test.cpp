@@ -56,7 +56,7 @@ TEST_F(LinearTrace, replayKeepsNothingOfThemAndHasNoNumbersForThem) {
             kept += replayed.budgetPerHead[head];
         }
         EXPECT_EQ(kept, 4 * 20) << allocator; // four heads have a cache
-        EXPECT_EQ(replayed.cachedBudgets().size(), 4U);
+        EXPECT_EQ(replayed.counted(replayed.budgetPerHead).size(), 4U);
     }
 }
 
@@ -113,7 +113,7 @@ TEST(CacheLengthsOf, layersWithoutACacheAreNotCounted) {
                                          0, 0, 20, 20}; // a step of 4 layers x 2 heads
     const std::vector<std::int64_t> windows{0, 0, 0, 8};
     const std::vector<std::uint8_t> linear{1, 0, 1, 0};
-    const auto lengths = cacheLengths({kept, 4, 2, windows, linear});
+    const auto lengths = cacheLengths({kept, 4, 2, {windows, linear}});
     ASSERT_EQ(lengths.mean.size(), 1U);
     EXPECT_DOUBLE_EQ(lengths.mean[0], 12);
     EXPECT_EQ(lengths.slidingLayers, 1);

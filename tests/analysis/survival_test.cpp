@@ -65,6 +65,23 @@ TEST(Survival, layersWithoutACacheTakeNoPart) {
     EXPECT_EQ(none.kept, 0);
 }
 
+// F034: a sliding layer keeps everything; asked by name it says so, of all layers it is none.
+TEST(Survival, overAllLayersIsOverThoseThatAreEvicted) {
+    TraceDocument document = handMade();
+    document.model.emplace();
+    document.model->slidingWindows = {0, 64};
+    const auto share = survival(document, {"0", SurvivalMode::Count, -1, 0});
+    EXPECT_EQ(share.heads, 2); // of layer 0
+    EXPECT_EQ(share.slidingLayers, 1);
+    EXPECT_EQ(share.share, (std::vector<float>{1, 0.5F, 0, 0, 1}));
+    const auto any = survival(document, {"0", SurvivalMode::Union, -1, 0});
+    EXPECT_EQ(any.share, (std::vector<float>{1, 1, 0, 0, 1})); // not token 3 of layer 1
+    const auto named = survival(document, {"0", SurvivalMode::Count, 1, 0});
+    EXPECT_EQ(named.heads, 2);
+    EXPECT_EQ(named.slidingLayers, 0);
+    EXPECT_EQ(named.share, (std::vector<float>{0.5F, 0.5F, 0, 0.5F, 1}));
+}
+
 TEST(Survival, unionAndIntersectionOfALayerSpanItsHeadsOnly) {
     const auto either = survival(handMade(), {"0", SurvivalMode::Union, 0, 0});
     EXPECT_EQ(either.share, (std::vector<float>{1, 1, 0, 0, 1}));

@@ -62,6 +62,13 @@ TEST(RunReport, ledgerShowsTokensBytesAndTheSaving) {
     EXPECT_EQ(text.find("heads keep"), std::string::npos) << text;
 }
 
+TEST(RunReport, ledgerNamesNothingProtectedWhereNothingIsEvicted) {
+    auto ledger = exampleResult().ledger;
+    EXPECT_NE(ledgerText(ledger).find("of these protected"), std::string::npos);
+    ledger.keptBytes = ledger.fullBytes;
+    EXPECT_EQ(ledgerText(ledger).find("protected"), std::string::npos) << ledgerText(ledger);
+}
+
 TEST(RunReport, ledgerSaysWhenHeadsKeepDifferentNumbers) {
     auto ledger = exampleResult().ledger;
     ledger.keptTokens = {{40, 56}, {48, 48}};
@@ -120,6 +127,25 @@ TEST(RunReport, jsonShowsTheCacheWhileItAnswered) {
     EXPECT_EQ(json["cache"]["longest_head"][19], 37);
     EXPECT_EQ(json["cache"]["bytes"][19], 2000);
     EXPECT_EQ(json["cache"]["evicted_keys"], 0);
+}
+
+/// F034: layer 1 slides and holds 1000 tokens more; neither mean nor longest head know of it.
+TEST(RunReport, theCacheWhileItAnsweredLeavesSlidingLayersOut) {
+    auto result = exampleResult();
+    result.decodeEviction = "prefill-only";
+    result.answer.cache = growing(17, 20);
+    for (std::size_t at = 0; at < result.answer.cache.keptLength.size(); ++at) {
+        result.answer.cache.keptLength[at] += at % 4 < 2 ? 0 : 1000;
+    }
+    result.ledger.slidingWindows = {0, 64};
+    const auto json = nlohmann::json::parse(runResultJson(result));
+    EXPECT_EQ(json["cache"]["tokens_per_head"][0], 17.5);
+    EXPECT_EQ(json["cache"]["longest_head"][19], 37);
+    const std::string text = generationText(result);
+    EXPECT_NE(text.find("36.5 tokens/head at the end, at most 37 in one head; 2.0 KB at the most "
+                        "with the 1 layer(s) that slide"),
+              std::string::npos)
+        << text;
 }
 
 TEST(RunReport, jsonListsQuestionsInPlaceOfOneAnswer) {

@@ -2,6 +2,7 @@
 // Field cases and refusals of scoring one layer.
 #include "base/float_convert.h"
 #include "layer_fixture.h"
+#include "policy/damaged_rows.h"
 #include "sentence.h"
 
 #include <cmath>
@@ -140,11 +141,29 @@ TEST(ScoreLayer, damagedRowsCountAsZeroAndAreNoted) {
             EXPECT_TRUE(notes(outcome.scores, "layer 0 head 0: 1 values hold NaN or Inf"));
             EXPECT_TRUE(notes(outcome.scores, "layer 0 head 2: 1 query rows hold NaN or Inf"));
             EXPECT_EQ(outcome.scores.keyNorm[12 + 1], 0.0F);
+            EXPECT_TRUE(outcome.scores.isDamaged);
             if (outcome.plan.compressed) {
                 EXPECT_EQ(outcome.plan.keptRows[1].size(), 6U);
             }
         }
     }
+}
+
+TEST(ScoreLayer, notesOfDamageNameTheirLayer) {
+    const std::string keys = "layer 12 head 3: 4 keys hold NaN or Inf, counted as zero";
+    EXPECT_EQ(damagedLayerOf(keys), 12);
+    EXPECT_EQ(damagedLayerOf(keys, "keys"), 12);
+    EXPECT_EQ(damagedLayerOf(keys, "values"), std::nullopt);
+    EXPECT_EQ(damagedLayerOf("layer 3 head 1: all value norms equal, counted as 0"), std::nullopt);
+    EXPECT_EQ(damagedLayerOf("The trace takes about 3.0 MB."), std::nullopt);
+    Layer layer = Layer::random({.kvHeads = 2, .group = 2, .tokens = 12, .rows = 12, .dim = 4}, 11);
+    EXPECT_FALSE(run(layer, "ecokv:budget=6,window=4,recent=2").scores.isDamaged);
+    EXPECT_TRUE(holdsOnlyFinite(layer.input().keys));
+    layer.keys.back() = kInf;
+    EXPECT_FALSE(holdsOnlyFinite(layer.input().keys));
+    const std::string note =
+        run(layer, "ecokv:budget=6,window=4,recent=2").scores.notes.front(); // as it is written
+    EXPECT_EQ(damagedLayerOf(note, "keys"), 0);
 }
 
 // In the geometry a damaged key is the zero key; no query row can see it.

@@ -9,7 +9,7 @@ import h5py
 import numpy as np
 import pytest
 import torch
-from conftest import DEMO_DOCUMENTS, run_ecokv
+from conftest import DEMO_DOCUMENTS, run_ecokv, run_program
 from model_reference import Evictions, assert_close, reference_logits
 from tiny_llava import edit_config, load_reference, make_checkpoint, random_prompt, run_probe
 from transformers import MistralConfig, Qwen2Config
@@ -130,6 +130,51 @@ def test_a_run_leaves_sliding_layers_whole_and_out_of_its_figures(tmp_path: Path
     run_ecokv("replay", trace, "--policy", f"ecokv:budget=24,window=8,allocator={allocator}", "--out", replayed)
     with h5py.File(trace) as live, h5py.File(replayed) as again:
         np.testing.assert_array_equal(again["/policies/0/kept"][:], live["/policies/0/kept"][:])
+
+
+def test_every_count_of_kept_tokens_leaves_sliding_layers_out(tmp_path: Path) -> None:
+    """2 full layers x 2 heads of 24 tokens: what the answer, replay, sweep and diff say agrees with the ledger."""
+    make_checkpoint(tmp_path / "model", ALTERNATING)
+    trace = tmp_path / "run.ecokv.h5"
+    result = run_on_document(tmp_path / "model", "--policy", "ecokv:window=8", "--budget", 24, "--trace", trace)
+    tokens, row = result["prompt_tokens"], 2 * 16 * 4  # key and value of a token, 16 dimensions, f32
+    assert result["cache"]["tokens_per_head"] == [25, 26, 27, 28][:len(result["token_ids"])]
+    assert result["cache"]["longest_head"] == result["cache"]["tokens_per_head"]
+    replayed = run_ecokv("replay", trace)
+    assert replayed["mean_kept"] == 24
+    assert replayed["reproduces"] == {"policy_id": "0", "heads": 4, "heads_equal": 4}
+    full = [head for head in replayed["heads"] if head["evicted"]]
+    assert [(head["layer"], head["kv_head"]) for head in full] == [(1, 0), (1, 1), (3, 0), (3, 1)]
+    for mean, name in (("mean_retained_mass", "retained_mass"), ("mean_output_error", "output_error")):
+        assert replayed[mean] == pytest.approx(np.mean([head[name] for head in full]), rel=1e-6)
+    assert replayed["mean_retained_mass"] < 0.999
+    words = run_program("ecokv", "replay", trace).stdout
+    assert "The same 4 survivor sets as recorded" in words and words.count("sliding, not evicted") == 2
+    swept = run_ecokv("sweep", trace, "--policies", "ecokv:window=8,full", "--budgets", 24)["rows"]
+    assert [(r["kept_per_head"], r["kept_bytes"]) for r in swept] == [
+        (24, result["ledger"]["kept_bytes"]), (tokens, 4 * tokens * row)]
+    diff = run_ecokv("diff", trace, "--a", "0", "--b", "streaming")
+    heads = [head["jaccard"] for head in diff["heads"] if head["layer"] % 2]
+    assert diff["mean_jaccard"] == pytest.approx(np.mean(heads), rel=1e-12) and diff["mean_jaccard"] < 1
+
+
+def test_eviction_while_answering_leaves_sliding_layers_alone(tmp_path: Path) -> None:
+    """The ledger says "not evicted"; so do the record of the answer and the bytes that are measured."""
+    make_checkpoint(tmp_path / "model", ALTERNATING)
+    trace = tmp_path / "run.ecokv.h5"
+    result = run_on_document(tmp_path / "model", "--policy", "ecokv:window=8,recent=4", "--decode-budget", 24,
+                             "--decode-every", 2, "--trace", trace)
+    tokens, steps = result["prompt_tokens"], len(result["token_ids"])
+    assert result["cache"]["tokens_per_head"] == [24 + step % 2 for step in range(steps)]
+    with h5py.File(trace) as file:
+        decode = file["policies/0/decode"]
+        assert set(decode["evictions/layer"][:].tolist()) == {1, 3}
+        lengths = decode["kept_length"][:]
+    assert (lengths[:, [0, 2]] == tokens + 1 + np.arange(steps)[:, None, None]).all()
+    row = 2 * 16 * 4
+    held = (lengths - 1).sum(axis=(1, 2)) * row  # the token of the step is not stored yet
+    assert (np.array(result["cache"]["bytes"]) >= held).all()
+    assert result["cache"]["bytes"][0] >= sum(result["ledger"]["layer_bytes"][layer] for layer in (0, 2))
 
 
 def test_mean_errors_of_a_comparison_leave_sliding_layers_out(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "session/answer_generator.h"
+#include "session/history_lengths.h"
 #include "session/toy_model.h"
 
 #include <gtest/gtest.h>
@@ -70,10 +71,10 @@ TEST_P(DecodeBounds, theCacheStaysWithinBudgetPlusThePeriod) {
     const CacheHistory& history = run.answer.cache;
     ASSERT_EQ(history.steps(), kSteps);
     for (std::int64_t step = 0; step < kSteps; ++step) {
-        const double mean = history.meanLength(step);
+        const double mean = meanLength(history, step);
         EXPECT_DOUBLE_EQ(mean, static_cast<double>(kBudget + step % every)) << "step " << step;
         if (allocator == "uniform") {
-            EXPECT_EQ(history.longestHead(step), kBudget + step % every);
+            EXPECT_EQ(longestHead(history, step), kBudget + step % every);
         }
         // Allocated before the token is stored: no more than the heads may grow to.
         EXPECT_LE(history.bytes[static_cast<std::size_t>(step)],
@@ -256,21 +257,35 @@ TEST(DecodeEvictor, headsThatHoldTheSameAreJudgedTogether) {
     EXPECT_LT(positionsOf(run.cache, 0, 0).front(), 45); // it chooses: these are not the last ones
 }
 
-// F034: a sliding layer is no matter of the budget; it loses what is out of its window for good.
-TEST(DecodeEvictor, slidingLayersLoseOnlyWhatTheyNeverSeeAgain) {
+// F034: its window bounds a sliding layer, so it keeps every row, loses none to the record, and
+// what was measured is what the heads hold.
+TEST(DecodeEvictor, slidingLayersAreLeftAlone) {
     DecodeEvictionSetup setup = setupOf("ecokv", "pyramid", 12, 5);
     setup.shape.slidingWindows = {0, 20, 0};
     DecodeEvictor evictor(setup);
     const Generated run = generate(&evictor, 40, 31); // step 30 evicts: 70 tokens were seen
-    // The token that comes, 70, sees the 20 positions 51 to 70.
-    std::vector<std::int64_t> wanted(19);
-    std::iota(wanted.begin(), wanted.end(), 51);
-    EXPECT_EQ(positionsOf(run.cache, 1, 0), wanted);
-    EXPECT_EQ(positionsOf(run.cache, 1, 1), wanted);
+    std::vector<std::int64_t> all(70);
+    std::iota(all.begin(), all.end(), 0);
+    EXPECT_EQ(positionsOf(run.cache, 1, 0), all);
+    EXPECT_EQ(positionsOf(run.cache, 1, 1), all);
     const std::size_t others =
         positionsOf(run.cache, 0, 0).size() + positionsOf(run.cache, 0, 1).size() +
         positionsOf(run.cache, 2, 0).size() + positionsOf(run.cache, 2, 1).size();
     EXPECT_EQ(others, 4U * 11); // 12 with the token that comes
+    const CacheHistory& history = run.answer.cache;
+    for (const Eviction& eviction : history.evictions) {
+        EXPECT_NE(eviction.layer, 1);
+    }
+    EXPECT_EQ(history.evictions.size(), 4U * 70 - others);
+    for (const std::int64_t step : {0, 7, 30}) {
+        const std::vector<std::int64_t> lengths = lengthsAt(history, step);
+        EXPECT_EQ(lengths[2], 41 + step); // prompt, answer so far, the token that comes
+        const auto rows = std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0}) -
+                          std::ssize(lengths); // the tokens that come are not stored yet
+        EXPECT_GE(history.bytes[static_cast<std::size_t>(step)],
+                  static_cast<std::uint64_t>(rows) * kRowBytes)
+            << step;
+    }
 }
 
 // F030: without a decode budget the cache grows by every token, and the record says so.
@@ -288,9 +303,9 @@ TEST(DecodeEvictor, withoutItTheLengthIsKeptPlusGenerated) {
     params.maxNewTokens = 20;
     const Answer answer = generateAnswer(model, cache, logits, params);
     ASSERT_EQ(answer.cache.steps(), 20);
-    EXPECT_EQ(answer.cache.longestHead(0), 17);
-    EXPECT_EQ(answer.cache.longestHead(19), 36);
-    EXPECT_EQ(answer.cache.meanLength(19), 36.0);
+    EXPECT_EQ(longestHead(answer.cache, 0), 17);
+    EXPECT_EQ(longestHead(answer.cache, 19), 36);
+    EXPECT_EQ(meanLength(answer.cache, 19), 36.0);
     EXPECT_TRUE(answer.cache.evictions.empty());
 }
 

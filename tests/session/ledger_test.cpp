@@ -37,6 +37,14 @@ TEST(Ledger, reportsTheRowsThatAreReallyThere) {
     EXPECT_EQ(ledger.promptTokens, 12);
 }
 
+TEST(Ledger, nothingIsProtectedWhereNothingIsEvicted) {
+    cache::KvCache cache({1, 1, 4, DType::F32, {}});
+    policy::ResolvedPolicy policy;
+    policy.tokens = 40;
+    policy.recent = 32;
+    EXPECT_EQ(makeLedger(cache, policy).protectedTokens, 0);
+}
+
 /// F034: 2 layers of which the first slides. Its 12 rows are stored and shown, and are neither part
 /// of what was kept nor of what it is compared with.
 TEST(Ledger, slidingLayersAreShownButAreNoCompression) {

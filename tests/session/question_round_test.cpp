@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "session/decode_evictor.h"
+#include "session/history_lengths.h"
 #include "session/toy_model.h"
 
 #include <gtest/gtest.h>
@@ -71,9 +72,9 @@ TEST(QuestionRound, aLongQuestionIsEvictedToTheDecodeBudgetToo) {
     params.evictor = &evictor;
     const Question question = prepareQuestion(model, std::string(40, 'q'), "");
     const Answer answer = askQuestion(model, context, question, params);
-    EXPECT_EQ(answer.cache.longestHead(0), 8);
-    EXPECT_EQ(answer.cache.longestHead(2), 10);
-    EXPECT_EQ(answer.cache.longestHead(3), 8);
+    EXPECT_EQ(longestHead(answer.cache, 0), 8);
+    EXPECT_EQ(longestHead(answer.cache, 2), 10);
+    EXPECT_EQ(longestHead(answer.cache, 3), 8);
 }
 
 TEST(QuestionRound, emptyAndTooLongQuestionsAreRefused) {

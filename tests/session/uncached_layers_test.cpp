@@ -5,7 +5,6 @@
 #include "session/layer_pipeline.h"
 
 #include "session/decode_evictor.h"
-#include "session/layer_gaps.h"
 #include "session/model_shape.h"
 #include "session/saved_context.h"
 #include "session/toy_model.h"
@@ -128,17 +127,6 @@ TEST(UncachedLayers, keepNothingAndHaveNoNumbersInATrace) {
     EXPECT_TRUE(std::isnan(record.retainedMass[5]));
     EXPECT_TRUE(std::isnan(reader.headMetric("redundancy")[0]));
     EXPECT_TRUE(std::isfinite(reader.headMetric("redundancy")[3]));
-}
-
-// What the note on evicted template tokens is told of: heads that could have kept them.
-TEST(UncachedLayers, areNotAmongTheHeadsThatEvictedSomething) {
-    policy::ResolvedPolicy policy;
-    policy.tokens = 3;
-    policy.shape = {3, 1, "m", {}, {1, 0, 1}};
-    EXPECT_EQ(ofCachedLayers({0, 0, 0, /**/ 1, 0, 1, /**/ 0, 0, 0}, policy),
-              (std::vector<std::uint8_t>{1, 0, 1}));
-    policy.shape.linearLayers.clear();
-    EXPECT_EQ(ofCachedLayers({0, 0, 1, /**/ 1, 0, 1, /**/ 0, 1, 0}, policy).size(), 9U);
 }
 
 TEST(UncachedLayers, areNoMatterOfADecodeBudget) {

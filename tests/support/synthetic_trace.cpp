@@ -95,6 +95,7 @@ std::filesystem::path writeSyntheticTrace(const std::filesystem::path& path,
         model.attributes["rope_style"] = std::string("half");
     }
     model.linearLayers = options.linearLayers;
+    model.slidingWindows = options.slidingWindows;
     writer.writeModel(model);
     SyntheticLayer layer;
     for (std::int64_t index = 0; index < options.dimensions.layers; ++index) {

@@ -19,6 +19,7 @@ struct SyntheticOptions {
     bool values = true;
     bool rotation = true;                        ///< /model says rope_theta 10000, half
     std::vector<std::uint8_t> linearLayers = {}; ///< [layer] 1 = not written: no KV cache
+    std::vector<std::int64_t> slidingWindows = {};
 };
 
 /// The tensors of one layer and a LayerInput that views them.

@@ -334,6 +334,27 @@ TEST_F(BuildersOfSample, slidingLayersAreSaidNotToBeEvicted) { // field case F03
               QStringLiteral("layer 1, kept by any head") + note);
 }
 
+// F034: what a policy kept is summed up over the layers it could evict.
+TEST_F(BuildersOfSample, slidingLayersAreShownButNotSummedUp) {
+    auto document = std::make_shared<analysis::TraceDocument>(*m_document);
+    document->model->slidingWindows = {0, 64, 64, 64};
+    auto& kept = document->policies[1].record.budgetPerHead;
+    kept = {4, 8, 30, 30, 30, 30, 30, 30};
+    m_document = document;
+    const auto figure = headMapFigure(m_document, {"kept_budget", "1", {}, {}});
+    EXPECT_EQ(figure->value({1, 0}), 30);
+    EXPECT_EQ(figure->summary(), QStringLiteral("2 heads · lowest 4 · highest 8 · mean 6 · sliding "
+                                                "layers left out: 3"));
+    EXPECT_EQ(figure->headMeans(), (std::vector<float>{4, 8}));
+    EXPECT_TRUE(headMapFigure(m_document, {"redundancy", "", {}, {}})
+                    ->summary()
+                    .startsWith(QStringLiteral("8 heads")));
+    EXPECT_EQ(survivalFigure(input({"0", SurvivalMode::Count, -1, 0}), 0)->data().subtitle,
+              QStringLiteral("all layers, share of heads · sliding layers left out: 3"));
+    EXPECT_EQ(survivalFigure(input({"0", SurvivalMode::Count, 1, 0}), 0)->data().subtitle,
+              QStringLiteral("layer 1, share of heads · sliding window of 64 tokens, not evicted"));
+}
+
 TEST_F(BuildersOfSample, textGathersTheTokensOfAPicture) {
     const auto figure = tokenTextFigure(input({"1", SurvivalMode::Head, 0, 0}));
     const auto& tokens = figure->data().tokens;

@@ -50,8 +50,8 @@ QVariant LedgerModel::data(const QModelIndex& index, int role) const {
 
 QVariant LedgerModel::headerData(int section, Qt::Orientation orientation, int role) const {
     const bool isLayer = orientation == Qt::Vertical;
-    const bool slides = isLayer && isSliding(m_ledger, static_cast<std::size_t>(section));
-    const bool isUncached = isLayer && isLinear(m_ledger, static_cast<std::size_t>(section));
+    const bool slides = isLayer && m_ledger.kinds().isSliding(section);
+    const bool isUncached = isLayer && m_ledger.kinds().isLinear(section);
     if (role == Qt::ToolTipRole && isUncached) {
         return tr(
             "This layer has linear attention: a state of fixed size and no KV cache, so there "

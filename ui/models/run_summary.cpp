@@ -82,8 +82,12 @@ session::Ledger ledgerOf(const analysis::TraceDocument& document,
         ledger.keptTokens.emplace_back(first, first + static_cast<std::ptrdiff_t>(kvHeads));
     }
     ledger.promptTokens = document.dimensions.tokens;
-    ledger.protectedTokens =
-        attributeNumber(policy.attributes, "sink") + attributeNumber(policy.attributes, "recent");
+    const bool isWhole = policy.attributes.contains("compressed") &&
+                         attributeNumber(policy.attributes, "compressed") == 0;
+    if (!isWhole) { // else nothing is protected, for nothing is evicted
+        ledger.protectedTokens = attributeNumber(policy.attributes, "sink") +
+                                 attributeNumber(policy.attributes, "recent");
+    }
     if (document.model) {
         ledger.slidingWindows = document.model->slidingWindows;
         ledger.linearLayers = document.model->linearLayers;
@@ -142,10 +146,9 @@ RunSummary summariseRun(const session::RunResult& result) {
     summary.imageTokens = result.imageTokens;
     summary.ledger = result.ledger;
     const session::CacheHistory& cache = result.answer.cache;
-    summary.decoding = decodingLine(
-        result.decodeEviction,
-        analysis::cacheLengths({cache.keptLength, cache.layers, cache.kvHeads,
-                                result.ledger.slidingWindows, result.ledger.linearLayers}));
+    summary.decoding = decodingLine(result.decodeEviction,
+                                    analysis::cacheLengths({cache.keptLength, cache.layers,
+                                                            cache.kvHeads, result.ledger.kinds()}));
     addText(summary.facts, translated("Device"), QString::fromStdString(result.device));
     addText(summary.facts, translated("Kernels"), QString::fromStdString(result.backend));
     addText(summary.facts, translated("Type"), QString::fromStdString(result.dtype));
@@ -203,21 +206,14 @@ RunSummary summariseTrace(const analysis::TraceDocument& document,
     return summary;
 }
 
-bool isSliding(const session::Ledger& ledger, std::size_t layer) {
-    return layer < ledger.slidingWindows.size() && ledger.slidingWindows[layer] > 0;
-}
-
-bool isLinear(const session::Ledger& ledger, std::size_t layer) {
-    return layer < ledger.linearLayers.size() && ledger.linearLayers[layer] != 0;
-}
-
 LedgerFigures ledgerFigures(const session::Ledger& ledger) {
     const double nan = std::numeric_limits<double>::quiet_NaN();
     LedgerFigures figures{nan, 0, 0, nan, nan};
     double sum = 0;
     std::int64_t heads = 0;
+    const std::vector<bool> counted = ledger.kinds().counted(ledger.layers());
     for (std::size_t layer = 0; layer < ledger.keptTokens.size(); ++layer) {
-        if (isSliding(ledger, layer) || isLinear(ledger, layer)) {
+        if (!counted[layer]) {
             continue; // no compression, so no part of the figures (field case F034)
         }
         for (const std::int64_t kept : ledger.keptTokens[layer]) {

@@ -37,11 +37,8 @@ RunSummary summariseTrace(const analysis::TraceDocument& document,
 /// `decodeEviction` as the run names it: "prefill-only", "every 16 tokens to 64".
 QString decodingLine(const std::string& decodeEviction, const analysis::CacheLengths& lengths);
 
-bool isSliding(const session::Ledger& ledger, std::size_t layer);
-bool isLinear(const session::Ledger& ledger, std::size_t layer); ///< without a KV cache
-
-/// The parts of a ledger people compare, sliding layers left out, with NaN where a number is
-/// unknown.
+/// The parts of a ledger people compare, of the layers that count (LayerKinds), with NaN where a
+/// number is unknown.
 struct LedgerFigures {
     double meanKept = 0;               ///< tokens per KV head
     std::int64_t fewest = 0, most = 0; ///< tokens kept by one head

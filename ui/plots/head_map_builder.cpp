@@ -189,6 +189,10 @@ std::shared_ptr<const HeadMapFigure> headMapFigure(const DocumentPtr& document,
     }
     const MetricText* text = namedMetric(metric.name).text;
     const auto* policy = metric.policyId.empty() ? nullptr : &policyOf(*document, metric.policyId);
+    if (policy != nullptr) { // what a policy did, it did to these layers (field case F034)
+        data.counted = document->kinds().counted(data.layers);
+        data.slidingLeftOut = document->kinds().slidingLeftOut(data.layers);
+    }
     data.title = metricOf(metric.name, policy).label;
     data.metricLabel = text ? Builders::tr(text->axis) : QString::fromStdString(metric.name);
     data.colorMap = text ? text->map : ColorMap::Viridis;

@@ -6,27 +6,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 namespace ecokv::ui {
 namespace {
 
 constexpr double kSummary = 46.0; ///< length of the bars of means
 constexpr double kGap = 6.0;
-
-/// Mean of the finite values of every `stride`-th entry from `first`.
-float finiteMean(const std::vector<float>& values, int first, int stride, int count) {
-    double sum = 0;
-    int finite = 0;
-    for (int i = 0; i < count; ++i) {
-        const float value = values[static_cast<std::size_t>(first + i * stride)];
-        if (std::isfinite(value)) {
-            sum += value;
-            ++finite;
-        }
-    }
-    return finite > 0 ? static_cast<float>(sum / finite) : std::numeric_limits<float>::quiet_NaN();
-}
 
 bool allWhole(const std::vector<float>& values) {
     return std::all_of(values.begin(), values.end(), [](float value) {
@@ -67,40 +52,6 @@ HeadMapFigure::HeadMapFigure(HeadMapData data, FigureSource source)
 
 float HeadMapFigure::value(const HeadCell& cell) const {
     return m_data.values[static_cast<std::size_t>(cell.layer * m_data.kvHeads + cell.kvHead)];
-}
-
-std::vector<float> HeadMapFigure::layerMeans() const {
-    std::vector<float> means;
-    for (int layer = 0; layer < m_data.layers; ++layer) {
-        means.push_back(finiteMean(m_data.values, layer * m_data.kvHeads, 1, m_data.kvHeads));
-    }
-    return means;
-}
-
-std::vector<float> HeadMapFigure::headMeans() const {
-    std::vector<float> means;
-    for (int kvHead = 0; kvHead < m_data.kvHeads; ++kvHead) {
-        means.push_back(finiteMean(m_data.values, kvHead, m_data.kvHeads, m_data.layers));
-    }
-    return means;
-}
-
-QString HeadMapFigure::summary() const {
-    const auto finite = [](float value) { return std::isfinite(value); };
-    const auto measured = std::count_if(m_data.values.begin(), m_data.values.end(), finite);
-    if (measured == 0) {
-        return tr("no value measured");
-    }
-    const auto extent = ValueRange::ofFinite(m_data.values);
-    return tr("%1 heads · lowest %2 · highest %3 · mean %4")
-        .arg(measured)
-        .arg(shortNumber(extent.low), shortNumber(extent.high),
-             shortNumber(finiteMean(m_data.values, 0, 1, m_data.layers * m_data.kvHeads)));
-}
-
-QString HeadMapFigure::valueLabel() const {
-    return m_data.unit.isEmpty() ? m_data.metricLabel
-                                 : m_data.metricLabel + QStringLiteral(" (%1)").arg(m_data.unit);
 }
 
 HeadMapFigure::Layout HeadMapFigure::layoutIn(const QRectF& area, const Theme& theme) const {
@@ -256,26 +207,6 @@ void HeadMapFigure::paintAxes(QPainter& painter, const Layout& layout, const The
     }
 }
 
-bool HeadMapFigure::isLinear(int layer) const {
-    const auto at = static_cast<std::size_t>(layer);
-    return at < m_data.linearLayers.size() && m_data.linearLayers[at] != 0;
-}
-
-QString HeadMapFigure::missingText() const {
-    bool linear = false, unmeasured = false;
-    for (int layer = 0; layer < m_data.layers; ++layer) {
-        for (int kvHead = 0; kvHead < m_data.kvHeads; ++kvHead) {
-            const bool missing = !std::isfinite(value({layer, kvHead}));
-            linear = linear || (missing && isLinear(layer));
-            unmeasured = unmeasured || (missing && !isLinear(layer));
-        }
-    }
-    if (linear && unmeasured) {
-        return tr("no KV cache, or not measured");
-    }
-    return linear ? tr("no KV cache (linear attention)") : tr("not measured");
-}
-
 void HeadMapFigure::paintMissingLegend(QPainter& painter, const Layout& layout,
                                        const Theme& theme) const {
     const double height = textHeight(theme, TextRole::Label);
@@ -323,20 +254,6 @@ std::optional<HeadCell> HeadMapFigure::cellAt(const QRectF& area, const Theme& t
     const auto layer = static_cast<int>((position.y() - layout.map.top()) / layout.cellHeight);
     const auto kvHead = static_cast<int>((position.x() - layout.map.left()) / layout.cellWidth);
     return HeadCell{std::min(layer, m_data.layers - 1), std::min(kvHead, m_data.kvHeads - 1)};
-}
-
-QString HeadMapFigure::describe(const HeadCell& cell) const {
-    const float number = value(cell);
-    if (isLinear(cell.layer)) {
-        return tr("layer %1, head %2: no KV cache (linear attention)")
-            .arg(cell.layer)
-            .arg(cell.kvHead);
-    }
-    const QString shown = std::isfinite(number) ? shortNumber(number) : tr("not measured");
-    return tr("layer %1, head %2: %3 %4")
-        .arg(cell.layer)
-        .arg(cell.kvHead)
-        .arg(m_data.metricLabel, shown);
 }
 
 } // namespace ecokv::ui

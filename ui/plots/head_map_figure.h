@@ -27,6 +27,9 @@ struct HeadMapData {
     std::vector<float> values; ///< [layer, kvHead] f32, NaN = not measured
     std::vector<std::uint8_t>
         linearLayers; ///< [layer] 1 = no KV cache; empty = every layer has one
+    /// [layer] whether it is part of lowest, highest and means; empty = every layer is.
+    std::vector<bool> counted;
+    std::int64_t slidingLeftOut = 0; ///< layers that slide among those that are not
     ColorMap colorMap = ColorMap::Viridis;
     std::optional<ValueRange> fixedRange; ///< instead of the data's own
 };
@@ -51,9 +54,10 @@ public:
     const HeadMapData& data() const { return m_data; }
     const ValueRange& range() const { return m_range; }
     float value(const HeadCell& cell) const; ///< NaN = not measured
-    /// Means over finite cells; NaN if there is none.
+    /// Means over finite cells; NaN if there is none. Those of heads over layers that count.
     std::vector<float> layerMeans() const;
     std::vector<float> headMeans() const;
+    QString summary() const; ///< number of heads, extent and mean, of the layers that count
 
     QRectF cellRect(const QRectF& area, const Theme& theme, const HeadCell& cell) const;
     std::optional<HeadCell> cellAt(const QRectF& area, const Theme& theme,
@@ -73,8 +77,8 @@ private:
     void paintMissingLegend(QPainter& painter, const Layout& layout, const Theme& theme) const;
     bool isLinear(int layer) const;
     QString missingText() const; ///< what the hatched cells are
-    QString summary() const;     ///< number of heads, extent and mean
-    QString valueLabel() const;  ///< with its unit
+    std::vector<float> countedValues() const;
+    QString valueLabel() const; ///< with its unit
 
     HeadMapData m_data;
     ValueRange m_range;

@@ -27,9 +27,13 @@ FigureSource survivalSource(const SurvivalInput& input) {
     return sourceOf(input.document, input.query.policyId, std::move(csv));
 }
 
-/// What is asked, and what kind of layer that is if it is no full one.
+/// What is asked, what kind of layer that is if it is no full one, and which are left out of all.
 QString scopeOf(const SurvivalInput& input) {
-    return describeScope(input.query) + layerNote(*input.document, input.query.layer);
+    const QString scope =
+        describeScope(input.query) + layerNote(*input.document, input.query.layer);
+    return input.survival.slidingLayers > 0 ? scope + Builders::tr(" · sliding layers left out: %1")
+                                                          .arg(input.survival.slidingLayers)
+                                            : scope;
 }
 
 /// The sentence in the place of survivors, "" where there are some.

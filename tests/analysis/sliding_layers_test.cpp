@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A trace of four layers of which the first and the third slide (field case F034): they keep all 90
+// tokens, and no mean, total or comparison of what a policy keeps knows of them.
+#include "analysis/policy_diff.h"
+#include "analysis/replay.h"
+#include "analysis/replay_file.h"
+#include "analysis/sweep.h"
+#include "support/sample_trace.h"
+#include "support/synthetic_trace.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+
+namespace ecokv::analysis {
+
+namespace {
+
+constexpr std::int64_t kTokens = 90, kBudget = 20;
+constexpr std::int64_t kRowBytes = 2 * 16 * 2; // key and value x dims x bf16
+constexpr std::array<std::size_t, 4> kEvictedHeads{2, 3, 6, 7};
+
+class SlidingTrace : public testing::Test {
+protected:
+    SlidingTrace() {
+        test::SyntheticOptions options;
+        options.dimensions = {4, 4, 2, kTokens, 16, 40};
+        options.slidingWindows = {32, 0, 32, 0};
+        m_reader = std::make_shared<trace::TraceReader>(
+            test::writeSyntheticTrace(m_folder / "a.ecokv.h5", options));
+    }
+
+    ReplayResult replay(const std::string& policy) {
+        return Replayer(m_reader).replay({.policy = policy::parsePolicy(policy),
+                                          .tokenScores = true,
+                                          .outputError = true,
+                                          .participation = true});
+    }
+
+    test::TemporaryFolder m_folder;
+    std::shared_ptr<const trace::TraceReader> m_reader;
+};
+
+} // namespace
+
+TEST_F(SlidingTrace, replayKeepsThemWholeAndCountsTheOthers) {
+    const ReplayResult replayed = replay("ecokv:budget=20,recent=4");
+    EXPECT_EQ(replayed.budgetPerHead[0], kTokens);
+    EXPECT_EQ(replayed.budgetPerHead[5], kTokens);
+    EXPECT_EQ(replayed.counted(replayed.budgetPerHead),
+              (std::vector<std::int32_t>{20, 20, 20, 20}));
+    EXPECT_EQ(replayed.keptBytes(), 4 * kBudget * kRowBytes);
+    EXPECT_EQ(replayed.fullBytes(), 4 * kTokens * kRowBytes);
+}
+
+TEST_F(SlidingTrace, whatReplayWritesHasTheBytesOfARun) {
+    writeReplay(*m_reader, replay("ecokv:budget=20,recent=4"),
+                {.path = m_folder / "b.ecokv.h5", .producer = "test"});
+    const trace::PolicyRecord policy = trace::TraceReader(m_folder / "b.ecokv.h5").policy("0");
+    EXPECT_EQ(std::get<std::int64_t>(policy.attributes.at("full_bytes")), 4 * kTokens * kRowBytes);
+    EXPECT_EQ(std::get<std::int64_t>(policy.attributes.at("kept_bytes")), 4 * kBudget * kRowBytes);
+}
+
+TEST_F(SlidingTrace, meansOfASweepAreOverTheOthers) {
+    Replayer replayer(m_reader);
+    const auto rows =
+        sweep(replayer, {.policies = {policy::parsePolicy("ecokv:budget=20,recent=4")}, .rows = 8});
+    const ReplayResult replayed =
+        replayer.replay({.policy = policy::parsePolicy("ecokv:budget=20,recent=4"),
+                         .outputError = true,
+                         .measureRows = 8});
+    double mass = 0, error = 0;
+    for (const std::size_t head : kEvictedHeads) {
+        mass += static_cast<double>(replayed.retainedMass[head]) / 4;
+        error += static_cast<double>(replayed.outputError[head]) / 4;
+    }
+    ASSERT_EQ(rows.size(), 1U);
+    EXPECT_DOUBLE_EQ(rows[0].keptPerHead, kBudget);
+    EXPECT_DOUBLE_EQ(rows[0].keptBytes, 4 * kBudget * kRowBytes);
+    EXPECT_LT(mass, 1); // the sliding heads hold all of it
+    EXPECT_NEAR(rows[0].retainedMass, mass, 1e-12);
+    EXPECT_NEAR(rows[0].outputError, error, 1e-12);
+    EXPECT_DOUBLE_EQ(rows[0].textShare, static_cast<double>(kBudget) / kTokens);
+}
+
+TEST_F(SlidingTrace, aDiffMeansTheHeadsThatCanDiffer) {
+    const ReplayResult a = replay("ecokv:budget=20,recent=4"), b = replay("streaming:budget=20");
+    const trace::ModelRecord model = m_reader->model().value();
+    const PolicyDiff diff = diffPolicies(m_reader->dimensions(), {"a", a.kept(), {}},
+                                         {"b", b.kept(), {}}, model.kinds());
+    EXPECT_DOUBLE_EQ(diff.heads[0].jaccard, 1);
+    double mean = 0;
+    for (const std::size_t head : kEvictedHeads) {
+        mean += diff.heads[head].jaccard / 4;
+    }
+    EXPECT_LT(mean, 1);
+    EXPECT_DOUBLE_EQ(diff.jaccard, mean);
+}
+
+} // namespace ecokv::analysis
