@@ -142,6 +142,9 @@ void addDoctorCommand(CLI::App& app) {
     doctor->add_option("--image", request.images, "Picture (JPEG, PNG, WebP); repeat for several");
     doctor->add_option("--prompt", request.prompt, "The words of a prompt");
     addBudgetOption(*doctor, request.budget, "Tokens kept per KV head; 0 = all");
+    doctor->add_option("--max-new-tokens", request.maxNewTokens, "Longest answer, in tokens")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
     doctor->add_option("--device", options->device, "auto, cpu, cuda");
     doctor->add_option("--dtype", options->dtype, "Compute type: auto, f32, bf16");
     addPictureOptions(*doctor, options->pictures);

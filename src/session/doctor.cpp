@@ -2,6 +2,7 @@
 #include "session/doctor.h"
 
 #include "model/doctor.h"
+#include "session/context_limit.h"
 #include "session/memory_forecast.h"
 #include "session/token_budget.h"
 
@@ -61,6 +62,19 @@ void addMemory(DoctorReport& report, const DoctorRequest& request) {
     }
 }
 
+/// Of an answer behind the prompt.
+void addLength(DoctorReport& report, const DoctorRequest& request, std::int64_t limit) {
+    const ContextNeed need{report.promptTokens, request.maxNewTokens, limit};
+    if (need.fits()) {
+        addGood(report, "Answer", "Length",
+                fmt::format("up to {} tokens: {} of {} positions", need.answer,
+                            need.prompt + need.answer, limit));
+    } else {
+        report.findings.push_back({"Answer", "Length", mayPassContext(need), Severity::Note,
+                                   "Give fewer --max-new-tokens, or a shorter prompt."});
+    }
+}
+
 void addDevice(DoctorReport& report, const ChosenDevice& device) {
     const std::string in =
         report.computeDType.empty() ? std::string() : ", in " + report.computeDType;
@@ -107,6 +121,7 @@ void addModel(DoctorReport& report, const model::Examination& found, const Docto
                                         .tokens = found.promptTokens,
                                         .budget = request.budget});
         addMemory(report, request);
+        addLength(report, request, info.maxPositions);
     } else {
         addGood(report, "Memory", "KV cache",
                 fmt::format("{} per token of a prompt",

@@ -21,6 +21,7 @@ struct DoctorRequest {
     bool applyTemplate = true;
     PictureReading pictureReading;
     std::int64_t budget = 0; ///< tokens per KV head; 0 = everything is kept
+    std::int64_t maxNewTokens = RunConfig{}.maxNewTokens;
     DeviceChoice device = DeviceChoice::Auto;
     DTypeChoice dtype = DTypeChoice::Auto;
 };

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/stop_watch.h"
 #include "kernels/backend_choice.h"
+#include "session/context_limit.h"
 #include "session/layer_pipeline.h"
 #include "session/ledger_book.h"
 #include "session/model_shape.h"
@@ -22,6 +23,15 @@ namespace {
 /// Query rows a saved cache holds at least, for policies that evict while answering.
 constexpr std::int64_t kSavedRows = 32;
 
+std::int64_t longestAnswer(const RunResult& result) {
+    std::size_t longest =
+        std::max(result.answer.tokenIds.size(), result.fullAnswer.tokenIds.size());
+    for (const ComparedPolicy& policy : result.compared) {
+        longest = std::max(longest, policy.answer.tokenIds.size());
+    }
+    return static_cast<std::int64_t>(longest);
+}
+
 } // namespace
 
 Runner::Runner(model::Model& model, const RunConfig& config, RunListener& listener,
@@ -31,6 +41,12 @@ Runner::Runner(model::Model& model, const RunConfig& config, RunListener& listen
 void Runner::note(const std::string& sentence) {
     m_result.notes.push_back(sentence);
     m_listener.note(sentence);
+}
+
+void Runner::noteIfAny(const std::string& sentence) {
+    if (!sentence.empty()) {
+        note(sentence);
+    }
 }
 
 void Runner::report(const char* stage, std::int64_t done, std::int64_t total, const char* unit) {
@@ -60,6 +76,8 @@ RunResult Runner::run(RunResult result) {
         }
         answer();
     }
+    noteIfAny(passedContext({m_result.promptTokens, longestAnswer(m_result),
+                             m_model.info().maxPositions})); // questions have their own notes
     m_result.timings.totalSeconds = m_result.timings.loadSeconds + total.seconds();
     recordAnswers();
     return std::move(m_result);
@@ -91,8 +109,12 @@ void Runner::prepare() {
                    "Ask all questions in one run: --ask may be repeated.");
     }
     m_policy = policy::resolve(config, m_prompt.tokens(), shape);
-    if (!m_policy.note.empty() && m_config.compare.empty()) {
-        note(m_policy.note);
+    if (m_config.compare.empty()) {
+        noteIfAny(m_policy.note);
+    }
+    if (m_config.asks.empty() && m_config.saveCache.empty()) {
+        noteIfAny(mayPassContext(
+            {m_prompt.tokens(), m_config.maxNewTokens, m_model.info().maxPositions}));
     }
     m_recordWindow = std::min<std::int64_t>(
         m_prompt.tokens(),
@@ -185,12 +207,9 @@ void Runner::prefill() {
     for (const std::string& sentence : pipeline.notes()) {
         note(sentence);
     }
-    if (const std::string lost = evictedTemplateNote(
-            m_prompt, m_policy.shape.kinds().countedOf(pipeline.policyRecord(kRunPolicyId).kept,
-                                                       m_policy.shape.layers));
-        !lost.empty()) {
-        note(lost);
-    }
+    noteIfAny(evictedTemplateNote(
+        m_prompt, m_policy.shape.kinds().countedOf(pipeline.policyRecord(kRunPolicyId).kept,
+                                                   m_policy.shape.layers)));
     m_questionTail = m_prompt.questionTail;
     notePrefilled(watch.seconds(), pipeline.scoringSeconds());
     if (m_trace) {

@@ -51,6 +51,7 @@ private:
     void recordAnswers();
     void recordQuestions();
     void note(const std::string& sentence);
+    void noteIfAny(const std::string& sentence); ///< unless it is ""
     void report(const char* stage, std::int64_t done, std::int64_t total, const char* unit);
 
     model::Model& m_model;

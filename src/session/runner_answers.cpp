@@ -5,6 +5,7 @@
 
 #include "base/stop_watch.h"
 #include "kernels/backend_choice.h"
+#include "session/context_limit.h"
 #include "session/ledger_book.h"
 #include "session/model_shape.h"
 #include "session/question_round.h"
@@ -129,7 +130,12 @@ void Runner::answerQuestions() {
         GenerationParams params = generation(Stream::Policy);
         const auto evictor = makeEvictor();
         params.evictor = evictor.get();
+        ContextNeed need{m_cache->tokensSeen() + std::ssize(questions[i].ids),
+                         m_config.maxNewTokens, m_model.info().maxPositions};
+        noteIfAny(mayPassContext(need));
         result.answer = askQuestion(m_model, *m_cache, questions[i], params);
+        need.answer = std::ssize(result.answer.tokenIds);
+        noteIfAny(passedContext(need));
         seconds += watch.seconds();
         decoded += result.answer.tokenIds.size();
         if (m_full) {

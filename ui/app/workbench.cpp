@@ -111,6 +111,7 @@ void Workbench::examine(const session::RunConfig& config) {
     request.applyTemplate = config.applyTemplate;
     request.pictureReading = config.pictureReading;
     request.budget = config.policy.budget;
+    request.maxNewTokens = config.maxNewTokens;
     request.device = config.device;
     request.dtype = config.dtype;
     m_runs.examine(request);
