@@ -158,21 +158,25 @@ std::vector<RankedHead> rankedHeads(const GeometryTable& table, const std::strin
     return heads;
 }
 
-SurvivorClusters clusterSurvivors(const trace::Dimensions& d, const std::vector<std::uint8_t>& kept,
-                                  const std::string& policy, std::int64_t layer) {
+SurvivorClusters clusterSurvivors(const trace::Dimensions& d, const NamedSurvivors& survivors,
+                                  std::int64_t layer) {
     if (layer < -1 || layer >= d.layers) {
         throwUsage(fmt::format("There is no layer {} among {}.", layer, d.layers),
                    fmt::format("Give 0 to {}, or -1 for all layers.", d.layers - 1));
     }
     SurvivorClusters result;
-    result.policy = policy;
+    result.policy = survivors.policy;
     result.layer = layer;
     result.firstHead = layer < 0 ? 0 : layer * d.kvHeads;
     const std::int64_t end = result.firstHead + (layer < 0 ? d.layers * d.kvHeads : d.kvHeads);
+    const std::vector<bool> counted = survivors.kinds.counted(d.layers);
     std::vector<std::uint8_t> masks;
     for (std::int64_t head = result.firstHead; head < end; ++head) {
-        const auto first = kept.begin() + head * d.tokens;
-        if (std::find(first, first + d.tokens, 1) != first + d.tokens) {
+        const std::int64_t of = head / d.kvHeads;
+        const bool asked =
+            layer < 0 ? counted[static_cast<std::size_t>(of)] : !survivors.kinds.isLinear(of);
+        if (asked) {
+            const auto first = survivors.kept.begin() + head * d.tokens;
             result.heads.push_back(head);
             masks.insert(masks.end(), first, first + d.tokens);
         }

@@ -37,17 +37,22 @@ struct SurvivorClusters {
     std::string policy; ///< whose survivors
     std::int64_t layer = -1;
     std::int64_t firstHead = 0; ///< of the scope, [layer * kvHeads + kvHead]
-    /// [item] head; those that keep nothing, of layers without a KV cache, are left out.
+    /// [item] head, of the layers that count (LayerKinds) or of the one that was named.
     std::vector<std::int64_t> heads;
     std::vector<double> distances; ///< [item, item] Jaccard
     HeadClusters clusters;
 };
 
-/// `kept` [layer, kvHead, token] of a trace of these dimensions; `policy` names it. Throws
-/// Error{Usage} for an unknown layer.
+/// Survivors of a policy, told by its name.
+struct NamedSurvivors {
+    std::string policy;
+    const std::vector<std::uint8_t>& kept; ///< [layer, kvHead, token]
+    LayerKinds kinds = {};
+};
+
+/// `layer` -1 = all layers. Throws Error{Usage} for an unknown layer.
 SurvivorClusters clusterSurvivors(const trace::Dimensions& dimensions,
-                                  const std::vector<std::uint8_t>& kept, const std::string& policy,
-                                  std::int64_t layer = -1);
+                                  const NamedSurvivors& survivors, std::int64_t layer = -1);
 
 /// Sentences for people. `relations` and `survivors` may be empty.
 std::vector<std::string> describeGeometry(const GeometryTable& table,

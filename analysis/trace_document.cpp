@@ -110,7 +110,8 @@ void readHeadMetrics(TraceDocument& document) {
 
 /// What was recorded of layers with NaN or Inf are the zeros in their place.
 void blankDamaged(TraceDocument& document) {
-    const auto damaged = orProblem(document, [&] { return notedNotFinite(*document.reader); });
+    document.notFinite = orProblem(document, [&] { return notedNotFinite(*document.reader); });
+    const std::vector<std::int64_t>& damaged = document.notFinite;
     if (damaged.empty()) {
         return;
     }

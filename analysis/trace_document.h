@@ -36,6 +36,8 @@ struct TraceDocument {
     std::optional<trace::DecodeRecord> fullDecode;
     /// name -> [layer, kvHead]; what /heads holds
     std::vector<std::pair<std::string, std::vector<float>>> headMetrics;
+    /// Layers in which the run met NaN or Inf, ascending: NaN in headMetrics, errors and masses.
+    std::vector<std::int64_t> notFinite;
     std::vector<trace::DatasetEntry> entries;
     /// Kept open for scores and keys on demand; thread-safe.
     std::shared_ptr<trace::TraceReader> reader;

@@ -68,8 +68,8 @@ private:
 
     void addSurvivors(const std::vector<std::uint8_t>& kept, const std::string& policy,
                       GeometryReport& report) const {
-        report.survivors =
-            analysis::clusterSurvivors(m_document.dimensions, kept, policy, m_options.layer);
+        report.survivors = analysis::clusterSurvivors(
+            m_document.dimensions, {policy, kept, m_document.kinds()}, m_options.layer);
     }
 
     void replay(const analysis::PolicyView* stored, GeometryReport& report) {

@@ -2,6 +2,7 @@
 #include "analysis/trace_abilities.h"
 #include "base/error.h"
 #include "cli/commands.h"
+#include "cli/generation_report.h"
 #include "cli/json_text.h"
 #include "cli/run_report.h"
 #include "cli/text_table.h"
@@ -15,7 +16,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
-#include <numeric>
 
 namespace ecokv::cli {
 
@@ -45,37 +45,10 @@ Json attributesJson(const trace::Attributes& attributes) {
     return json;
 }
 
-/// How the cache grew or stayed while an answer was generated; null where that was not recorded.
-Json decodeJson(const trace::DecodeRecord& decode, const trace::Dimensions& d) {
-    const std::size_t heads = static_cast<std::size_t>(d.layers * d.kvHeads);
-    if (decode.keptLength.empty() || heads == 0) {
-        return nullptr;
-    }
-    const auto end = decode.keptLength.end();
-    const auto last = end - static_cast<std::ptrdiff_t>(heads);
-    const auto caching = static_cast<std::ptrdiff_t>(heads) - std::count(last, end, 0);
-    return {{"steps", decode.tokenIds.size()},
-            {"tokens_per_head_at_the_end",
-             static_cast<double>(std::accumulate(last, end, std::int64_t{0})) /
-                 static_cast<double>(std::max<std::ptrdiff_t>(caching, 1))},
-            {"longest_head", *std::max_element(decode.keptLength.begin(), end)},
-            {"evicted_keys", decode.evictions.step.size()}};
-}
-
 /// The policy's attributes, its generation and the questions it answered.
 Json policyJson(const trace::TraceReader& reader, const std::string& id) {
-    const trace::Dimensions& d = reader.dimensions();
     Json json = attributesJson(reader.policy(id).attributes);
-    if (const auto decode = reader.policyDecode(id)) {
-        json["decode"] = decodeJson(*decode, d);
-    }
-    const auto questions = reader.policyQuestions(id);
-    for (const trace::DecodeRecord& question : questions) {
-        json["questions"].push_back(
-            {{"question", trace::attributeOr<std::string>(question.attributes, "question", "")},
-             {"answer", trace::attributeOr<std::string>(question.attributes, "answer", "")},
-             {"decode", decodeJson(question, d)}});
-    }
+    json.update(generationsJson(reader, id));
     return json;
 }
 
@@ -147,31 +120,6 @@ bool isOfSomeKeys(const trace::DatasetEntry& entry) {
            (ends("_pre") || ends("_image") || ends("_text"));
 }
 
-void printGeneration(const std::string& title, const trace::DecodeRecord& decode,
-                     const trace::Dimensions& d) {
-    const Json numbers = decodeJson(decode, d);
-    const auto answer = trace::attributeOr<std::string>(decode.attributes, "answer", "");
-    fmt::print("  {}: {}\n", title, answer);
-    if (!numbers.is_null()) {
-        fmt::print("    {} tokens, {:.1f} tokens/head at the end, at most {}, {} keys evicted "
-                   "meanwhile\n",
-                   numbers["steps"].get<std::int64_t>(),
-                   numbers["tokens_per_head_at_the_end"].get<double>(),
-                   numbers["longest_head"].get<std::int64_t>(),
-                   numbers["evicted_keys"].get<std::int64_t>());
-    }
-}
-
-void printGenerations(const trace::TraceReader& reader, const std::string& id) {
-    if (const auto decode = reader.policyDecode(id)) {
-        printGeneration("answer", *decode, reader.dimensions());
-    }
-    for (const trace::DecodeRecord& question : reader.policyQuestions(id)) {
-        printGeneration(trace::attributeOr<std::string>(question.attributes, "question", "?"),
-                        question, reader.dimensions());
-    }
-}
-
 void printTrace(const trace::TraceReader& reader) {
     const trace::Dimensions& d = reader.dimensions();
     fmt::print("Trace {} ({})\n", reader.path().string(),
@@ -196,7 +144,7 @@ void printTrace(const trace::TraceReader& reader) {
     }
     for (const std::string& id : reader.policyIds()) {
         printAttributes(("Policy " + id).c_str(), reader.policy(id).attributes);
-        printGenerations(reader, id);
+        fmt::print("{}", generationsText(reader, id));
     }
     fmt::print("\nDatasets\n");
     std::int64_t alike = 0;

@@ -128,11 +128,17 @@ std::size_t recordedVariant(const std::vector<Variant>& variants) {
 std::string memoryNote(const std::vector<Variant>& variants, const cache::CacheShape& shape,
                        std::int64_t newTokens, std::int64_t vocabulary) {
     std::uint64_t copies = 0, largest = 0;
-    std::int64_t count = 0, tokens = 0;
+    std::int64_t count = 0;
+    std::uint64_t full = 0;
     for (const Variant& variant : variants) {
-        tokens = variant.policy.tokens;
-        if (variant.measured() && variant.policy.compresses) {
-            const std::uint64_t bytes = fullCacheBytes(shape, variant.policy.budget + newTokens);
+        const policy::ResolvedPolicy& policy = variant.policy;
+        const std::int64_t all = policy.tokens + newTokens;
+        const auto bytesOf = [&](std::int64_t kept) {
+            return cacheBytes(shape, policy.shape.kinds(), kept, all);
+        };
+        full = std::max(full, variant.measured() ? bytesOf(all) : 0);
+        if (variant.measured() && policy.compresses) {
+            const std::uint64_t bytes = bytesOf(policy.budget + newTokens);
             copies += bytes;
             largest = std::max(largest, bytes);
             ++count;
@@ -146,8 +152,8 @@ std::string memoryNote(const std::vector<Variant>& variants, const cache::CacheS
     return fmt::format("The comparison holds the full cache ({:.1f} MB), {} compressed copies "
                        "({:.1f} MB, and one more while it is decoded) and the logits of up to {} "
                        "steps ({:.1f} MB).",
-                       megabytes(fullCacheBytes(shape, tokens + newTokens)), count,
-                       megabytes(copies + largest), newTokens, megabytes(logits));
+                       megabytes(full), count, megabytes(copies + largest), newTokens,
+                       megabytes(logits));
 }
 
 } // namespace ecokv::session

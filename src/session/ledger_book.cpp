@@ -9,6 +9,19 @@ std::uint64_t fullCacheBytes(const cache::CacheShape& shape, std::int64_t tokens
            static_cast<std::uint64_t>(shape.headDim) * dtypeSize(shape.dtype);
 }
 
+std::uint64_t cacheBytes(const cache::CacheShape& shape, const LayerKinds& kinds, std::int64_t kept,
+                         std::int64_t all) {
+    cache::CacheShape one = shape;
+    one.layers = 1;
+    std::uint64_t bytes = 0;
+    for (std::int32_t layer = 0; layer < shape.layers; ++layer) {
+        if (!kinds.isLinear(layer)) {
+            bytes += fullCacheBytes(one, kinds.isEvicted(layer) ? kept : all);
+        }
+    }
+    return bytes;
+}
+
 Ledger makeLedger(const cache::KvCache& cache, const policy::ResolvedPolicy& policy) {
     const cache::CacheShape& shape = cache.shape();
     Ledger ledger;

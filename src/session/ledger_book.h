@@ -12,6 +12,11 @@ namespace ecokv::session {
 /// F038).
 std::uint64_t fullCacheBytes(const cache::CacheShape& shape, std::int64_t tokens);
 
+/// The same where layers that are evicted hold `kept` tokens and sliding ones `all`; linear ones
+/// hold none.
+std::uint64_t cacheBytes(const cache::CacheShape& shape, const LayerKinds& kinds, std::int64_t kept,
+                         std::int64_t all);
+
 Ledger makeLedger(const cache::KvCache& cache, const policy::ResolvedPolicy& policy);
 
 } // namespace ecokv::session

@@ -84,14 +84,14 @@ TEST(HeadClusters, ofATraceAreWithinALayerOrOverAllOfThem) {
     const trace::TraceReader reader(test::writeSampleTrace(folder / "a.ecokv.h5"));
     const auto kept = reader.policy("0").kept;
     // (token + layer + head) % 3: heads whose layer + head agree modulo 3 keep the same tokens.
-    const auto all = clusterSurvivors(reader.dimensions(), kept, "0");
+    const auto all = clusterSurvivors(reader.dimensions(), {"0", kept});
     const auto labels = cutClusters(all.clusters, 1e-9);
     EXPECT_EQ(labels, (std::vector<int>{0, 1, 1, 2, 2, 0, 0, 1}));
-    const auto layer = clusterSurvivors(reader.dimensions(), kept, "0", 2);
+    const auto layer = clusterSurvivors(reader.dimensions(), {"0", kept}, 2);
     EXPECT_EQ(layer.firstHead, 4);
     EXPECT_EQ(layer.clusters.order.size(), 2U);
     EXPECT_DOUBLE_EQ(layer.distances[1], all.distances[4 * 8 + 5]);
-    EXPECT_THROW(clusterSurvivors(reader.dimensions(), kept, "0", 4), Error);
+    EXPECT_THROW(clusterSurvivors(reader.dimensions(), {"0", kept}, 4), Error);
 }
 
 } // namespace ecokv::analysis

@@ -95,7 +95,9 @@ TEST_F(LinearTrace, geometryClustersAndDiffsLeaveThemOut) {
         EXPECT_EQ(std::isnan(table.value("anisotropy_pre", layer, 1)), layer % 2 == 0);
     }
     const auto a = replay("ecokv:budget=20,recent=4"), b = replay("streaming:budget=20");
-    const auto clusters = clusterSurvivors(m_reader->dimensions(), a.kept(), "ecokv");
+    const std::vector<std::uint8_t> kept = a.kept();
+    const trace::ModelRecord model = m_reader->model().value();
+    const auto clusters = clusterSurvivors(m_reader->dimensions(), {"ecokv", kept, model.kinds()});
     EXPECT_EQ(clusters.heads, (std::vector<std::int64_t>{2, 3, 6, 7}));
     EXPECT_EQ(clusters.clusters.merges.size(), 3U);
     const PolicyDiff diff =

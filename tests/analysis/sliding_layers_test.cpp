@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // A trace of four layers of which the first and the third slide (field case F034): they keep all 90
 // tokens, and no mean, total or comparison of what a policy keeps knows of them.
+#include "analysis/geometry_summary.h"
 #include "analysis/policy_diff.h"
 #include "analysis/replay.h"
 #include "analysis/replay_file.h"
@@ -81,6 +82,16 @@ TEST_F(SlidingTrace, meansOfASweepAreOverTheOthers) {
     EXPECT_NEAR(rows[0].retainedMass, mass, 1e-12);
     EXPECT_NEAR(rows[0].outputError, error, 1e-12);
     EXPECT_DOUBLE_EQ(rows[0].textShare, static_cast<double>(kBudget) / kTokens);
+}
+
+TEST_F(SlidingTrace, clustersAreOfHeadsThatEvict) {
+    const std::vector<std::uint8_t> kept = replay("ecokv:budget=20,recent=4").kept();
+    const trace::ModelRecord model = m_reader->model().value();
+    const NamedSurvivors survivors{"ecokv", kept, model.kinds()};
+    EXPECT_EQ(clusterSurvivors(m_reader->dimensions(), survivors).heads,
+              (std::vector<std::int64_t>{2, 3, 6, 7}));
+    EXPECT_EQ(clusterSurvivors(m_reader->dimensions(), survivors, 2).heads, // as it was named
+              (std::vector<std::int64_t>{4, 5}));
 }
 
 TEST_F(SlidingTrace, aDiffMeansTheHeadsThatCanDiffer) {

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
 #include <thread>
 #include <tuple>
@@ -69,6 +70,37 @@ TEST(TraceDocument, policiesOfAComparisonAreToldApart) {
     EXPECT_EQ(document->policies[2].title, "ecokv, budget 24");
     EXPECT_EQ(document->mainPolicy(), "2");
     EXPECT_EQ(openTrace(test::writeSampleTrace(folder / "b.ecokv.h5"))->mainPolicy(), "0");
+}
+
+// A run noted NaN in layer 2: the zeros that kernels made of it are shown as nothing.
+TEST(TraceDocument, numbersOfLayersThatAreNotFiniteAreLeftOut) {
+    const test::TemporaryFolder folder;
+    {
+        trace::TraceWriter writer(test::sampleWriterOptions(folder / "a.ecokv.h5"));
+        for (std::int64_t layer = 0; layer < 4; ++layer) {
+            test::writeSampleLayer(writer, {}, layer);
+        }
+        trace::PolicyRecord policy;
+        policy.id = "0";
+        policy.kept.assign(4 * 2 * 30, 1);
+        policy.budgetPerHead.assign(4 * 2, 30);
+        policy.outputError.assign(4 * 2, 0.0F);
+        writer.writePolicy(policy);
+        trace::RunRecord run;
+        run.log = "The trace takes about 3.0 MB.\n"
+                  "layer 2 head 1: 30 keys hold NaN or Inf, counted as zero";
+        writer.writeRun(run);
+        writer.close();
+    }
+    const auto document = openTrace(folder / "a.ecokv.h5");
+    EXPECT_EQ(document->notFinite, (std::vector<std::int64_t>{2}));
+    for (std::size_t head = 0; head < 8; ++head) {
+        EXPECT_EQ(std::isnan(document->headMetric("redundancy")->at(head)), head / 2 == 2);
+        EXPECT_EQ(std::isnan(document->policies[0].record.outputError.at(head)), head / 2 == 2);
+    }
+    ASSERT_FALSE(document->problems.empty());
+    EXPECT_NE(document->problems.back().find("Layer 2 holds numbers that are not finite"),
+              std::string::npos);
 }
 
 TEST(TraceDocument, headMetricsComeInTheOrderPeopleLookAtThem) {

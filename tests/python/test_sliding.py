@@ -140,6 +140,9 @@ def test_every_count_of_kept_tokens_leaves_sliding_layers_out(tmp_path: Path) ->
     tokens, row = result["prompt_tokens"], 2 * 16 * 4  # key and value of a token, 16 dimensions, f32
     assert result["cache"]["tokens_per_head"] == [25, 26, 27, 28][:len(result["token_ids"])]
     assert result["cache"]["longest_head"] == result["cache"]["tokens_per_head"]
+    steps = len(result["token_ids"])
+    assert run_ecokv("info", trace)["policies"]["0"]["decode"] == {
+        "steps": steps, "tokens_per_head_at_the_end": 24 + steps, "longest_head": 24 + steps, "evicted_keys": 0}
     replayed = run_ecokv("replay", trace)
     assert replayed["mean_kept"] == 24
     assert replayed["reproduces"] == {"policy_id": "0", "heads": 4, "heads_equal": 4}

@@ -89,6 +89,17 @@ TEST(ComparedVariants, memoryIsSaidInBytesOfTheCaches) {
     EXPECT_NE(note.find("4 steps (1.6 MB)"), std::string::npos) << note;
 }
 
+// F034: 2 of 10 layers slide and hold all 1004 tokens in every copy, 3 have no cache.
+TEST(ComparedVariants, memoryKnowsTheKindsOfLayers) {
+    const policy::ModelShape shape{
+        10, 4, "m", {8, 8, 0, 0, 0, 0, 0, 0, 0, 0}, {0, 0, 1, 1, 1, 0, 0, 0, 0, 0}};
+    const auto variants = resolveVariants(parsed({"full", "snapkv:budget=16"}), 1000, shape);
+    const std::string note = memoryNote(variants, {10, 4, 50, DType::F32, {}}, 4, 100000);
+    // 1 600 bytes a token and layer: 7 x 1004; (2 x 1004 + 5 x 20), twice
+    EXPECT_NE(note.find("full cache (11.2 MB)"), std::string::npos) << note;
+    EXPECT_NE(note.find("1 compressed copies (6.7 MB"), std::string::npos) << note;
+}
+
 TEST(Divergence, isTheFirstTokenInWhichTheAnswersDiffer) {
     const Answer full{"12", {49, 50, 256}, {"1", "2", ""}, {}, true};
     const auto other = divergenceOf(full, {"13", {49, 51, 256}, {"1", "3", ""}, {}, true});

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace ecokv::ui {
 
@@ -332,6 +333,19 @@ TEST_F(BuildersOfSample, slidingLayersAreSaidNotToBeEvicted) { // field case F03
               QStringLiteral("layer 1, head 1") + note);
     EXPECT_EQ(survivalFigure(input({"0", SurvivalMode::Union, 1, 0}), 0)->data().subtitle,
               QStringLiteral("layer 1, kept by any head") + note);
+}
+
+TEST_F(BuildersOfSample, layersThatAreNotFiniteAreNamedAsSuch) {
+    auto document = std::make_shared<analysis::TraceDocument>(*m_document);
+    document->notFinite = {1};
+    for (auto& [name, values] : document->headMetrics) {
+        values[2] = values[3] = std::numeric_limits<float>::quiet_NaN();
+    }
+    m_document = document;
+    const auto figure = headMapFigure(m_document, {"redundancy", "", {}, {}});
+    EXPECT_TRUE(figure->describe({1, 1}).endsWith(QStringLiteral("not finite (NaN or Inf)")));
+    EXPECT_TRUE(renderSvg(*figure, {}).contains("not finite (NaN or Inf)"));
+    EXPECT_FALSE(figure->describe({2, 1}).contains(QStringLiteral("not finite")));
 }
 
 // F034: what a policy kept is summed up over the layers it could evict.

@@ -36,7 +36,7 @@ QVariant LedgerModel::data(const QModelIndex& index, int role) const {
     if (role != Qt::DisplayRole) {
         return {};
     }
-    if (isLinear(m_ledger, static_cast<std::size_t>(index.row()))) {
+    if (m_ledger.kinds().isLinear(index.row())) {
         return QStringLiteral("–"); // "0" would be a cache of which nothing was kept
     }
     const auto& layer = m_ledger.keptTokens[static_cast<std::size_t>(index.row())];

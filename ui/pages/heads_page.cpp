@@ -165,7 +165,7 @@ void HeadsPage::showMetric() {
 }
 
 void HeadsPage::showSummary(const HeadMapFigure& figure) {
-    const MetricSummary summary = summarise(figure.data().values);
+    const MetricSummary summary = summarise(figure.countedValues());
     const auto place = [&](int cell, const QString& word) {
         const int kvHeads = figure.data().kvHeads;
         return cell < 0 ? word

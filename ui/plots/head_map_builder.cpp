@@ -181,12 +181,13 @@ std::shared_ptr<const HeadMapFigure> headMapFigure(const DocumentPtr& document,
                            static_cast<std::size_t>(data.kvHeads),
                        std::numeric_limits<float>::quiet_NaN());
     for (int layer = 0; layer < data.layers; ++layer) {
-        data.linearLayers.push_back(document->isLinear(layer) ? 1 : 0);
         if (document->isLinear(layer)) { // nothing kept is not a budget of nothing
+            data.linearLayers.insert(layer);
             std::fill_n(data.values.begin() + std::ptrdiff_t{layer} * data.kvHeads, data.kvHeads,
                         std::numeric_limits<float>::quiet_NaN());
         }
     }
+    data.notFinite = {document->notFinite.begin(), document->notFinite.end()};
     const MetricText* text = namedMetric(metric.name).text;
     const auto* policy = metric.policyId.empty() ? nullptr : &policyOf(*document, metric.policyId);
     if (policy != nullptr) { // what a policy did, it did to these layers (field case F034)

@@ -10,6 +10,7 @@
 #include <QPoint>
 
 #include <optional>
+#include <set>
 #include <vector>
 
 namespace ecokv::ui {
@@ -24,9 +25,9 @@ struct HeadMapData {
     QString metricLabel; ///< on the colour bar: "redundancy r"
     QString unit;        ///< "tokens", "" = none
     int layers = 0, kvHeads = 0;
-    std::vector<float> values; ///< [layer, kvHead] f32, NaN = not measured
-    std::vector<std::uint8_t>
-        linearLayers; ///< [layer] 1 = no KV cache; empty = every layer has one
+    std::vector<float> values;           ///< [layer, kvHead] f32, NaN = not measured
+    std::set<std::int64_t> linearLayers; ///< without a KV cache
+    std::set<std::int64_t> notFinite;    ///< layers with NaN or Inf in keys, values or queries
     /// [layer] whether it is part of lowest, highest and means; empty = every layer is.
     std::vector<bool> counted;
     std::int64_t slidingLeftOut = 0; ///< layers that slide among those that are not
@@ -57,6 +58,8 @@ public:
     /// Means over finite cells; NaN if there is none. Those of heads over layers that count.
     std::vector<float> layerMeans() const;
     std::vector<float> headMeans() const;
+    /// [layer, kvHead], NaN also for layers that do not count.
+    std::vector<float> countedValues() const;
     QString summary() const; ///< number of heads, extent and mean, of the layers that count
 
     QRectF cellRect(const QRectF& area, const Theme& theme, const HeadCell& cell) const;
@@ -75,10 +78,8 @@ private:
                    bool upwards) const;
     void paintAxes(QPainter& painter, const Layout& layout, const Theme& theme) const;
     void paintMissingLegend(QPainter& painter, const Layout& layout, const Theme& theme) const;
-    bool isLinear(int layer) const;
     QString missingText() const; ///< what the hatched cells are
-    std::vector<float> countedValues() const;
-    QString valueLabel() const; ///< with its unit
+    QString valueLabel() const;  ///< with its unit
 
     HeadMapData m_data;
     ValueRange m_range;

@@ -26,18 +26,14 @@ float finiteMean(const std::vector<float>& values, int first, int stride, int co
 
 } // namespace
 
-/// Of the layers that count.
 std::vector<float> HeadMapFigure::countedValues() const {
-    if (m_data.counted.empty()) {
-        return m_data.values;
-    }
-    std::vector<float> own;
-    for (std::size_t i = 0; i < m_data.values.size(); ++i) {
-        if (m_data.counted[i / static_cast<std::size_t>(m_data.kvHeads)]) {
-            own.push_back(m_data.values[i]);
+    std::vector<float> values = m_data.values;
+    for (std::size_t i = 0; i < values.size() && !m_data.counted.empty(); ++i) {
+        if (!m_data.counted[i / static_cast<std::size_t>(m_data.kvHeads)]) {
+            values[i] = std::numeric_limits<float>::quiet_NaN();
         }
     }
-    return own;
+    return values;
 }
 
 std::vector<float> HeadMapFigure::layerMeans() const {
@@ -50,10 +46,9 @@ std::vector<float> HeadMapFigure::layerMeans() const {
 
 std::vector<float> HeadMapFigure::headMeans() const {
     const std::vector<float> own = countedValues();
-    const int layers = m_data.kvHeads > 0 ? static_cast<int>(own.size()) / m_data.kvHeads : 0;
     std::vector<float> means;
     for (int kvHead = 0; kvHead < m_data.kvHeads; ++kvHead) {
-        means.push_back(finiteMean(own, kvHead, m_data.kvHeads, layers));
+        means.push_back(finiteMean(own, kvHead, m_data.kvHeads, m_data.layers));
     }
     return means;
 }
@@ -80,34 +75,43 @@ QString HeadMapFigure::valueLabel() const {
                                  : m_data.metricLabel + QStringLiteral(" (%1)").arg(m_data.unit);
 }
 
-bool HeadMapFigure::isLinear(int layer) const {
-    const auto at = static_cast<std::size_t>(layer);
-    return at < m_data.linearLayers.size() && m_data.linearLayers[at] != 0;
-}
-
 QString HeadMapFigure::missingText() const {
-    bool linear = false, unmeasured = false;
+    bool linear = false, damaged = false, unmeasured = false;
     for (int layer = 0; layer < m_data.layers; ++layer) {
         for (int kvHead = 0; kvHead < m_data.kvHeads; ++kvHead) {
-            const bool missing = !std::isfinite(value({layer, kvHead}));
-            linear = linear || (missing && isLinear(layer));
-            unmeasured = unmeasured || (missing && !isLinear(layer));
+            if (!std::isfinite(value({layer, kvHead}))) {
+                const bool isLinear = m_data.linearLayers.contains(layer);
+                const bool isDamaged = m_data.notFinite.contains(layer);
+                linear = linear || isLinear;
+                damaged = damaged || isDamaged;
+                unmeasured = unmeasured || !(isLinear || isDamaged);
+            }
         }
     }
-    if (linear && unmeasured) {
-        return tr("no KV cache, or not measured");
+    QStringList reasons;
+    if (linear) {
+        reasons << (damaged || unmeasured ? tr("no KV cache")
+                                          : tr("no KV cache (linear attention)"));
     }
-    return linear ? tr("no KV cache (linear attention)") : tr("not measured");
+    if (damaged) {
+        reasons << tr("not finite (NaN or Inf)");
+    }
+    if (unmeasured) {
+        reasons << tr("not measured");
+    }
+    return reasons.join(tr(", or "));
 }
 
 QString HeadMapFigure::describe(const HeadCell& cell) const {
     const float number = value(cell);
-    if (isLinear(cell.layer)) {
+    if (m_data.linearLayers.contains(cell.layer)) {
         return tr("layer %1, head %2: no KV cache (linear attention)")
             .arg(cell.layer)
             .arg(cell.kvHead);
     }
-    const QString shown = std::isfinite(number) ? shortNumber(number) : tr("not measured");
+    const QString missing =
+        m_data.notFinite.contains(cell.layer) ? tr("not finite (NaN or Inf)") : tr("not measured");
+    const QString shown = std::isfinite(number) ? shortNumber(number) : missing;
     return tr("layer %1, head %2: %3 %4")
         .arg(cell.layer)
         .arg(cell.kvHead)
