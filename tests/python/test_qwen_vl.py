@@ -15,7 +15,14 @@ import torch
 from conftest import run_ecokv, run_program
 from PIL import Image
 from safetensors.torch import load_file, save_file
-from tiny_models import answer_of, check_bf16, check_parity, edit_json, load_tiny, our_prompt
+from tiny_models import (
+    answer_of,
+    check_bf16,
+    check_parity,
+    edit_json,
+    load_tiny,
+    our_prompt,
+)
 from tiny_pictures import photo, saved_all
 from tiny_qwen import (
     IMAGE,

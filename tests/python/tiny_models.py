@@ -7,7 +7,6 @@ our processor) or on ids, and compares with what the reference answers to its ow
 """
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass
