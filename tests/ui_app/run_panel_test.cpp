@@ -7,7 +7,6 @@
 #include "ui/pages/answers_page.h"
 #include "ui/pages/ledger_view.h"
 #include "ui/pages/model_picker.h"
-#include "ui/pages/picture_reading_button.h"
 #include "ui/pages/picture_strip.h"
 #include "ui/pages/policy_form.h"
 #include "ui/plots/cache_length_plot.h"
@@ -18,7 +17,6 @@
 #include <QDoubleSpinBox>
 #include <QLabel>
 #include <QLocale>
-#include <QMenu>
 #include <QMimeData>
 #include <QPushButton>
 #include <QSignalSpy>
@@ -82,32 +80,6 @@ TEST(RunPanel, settingsRoundTrip) {
     EXPECT_TRUE(back.compareFull);
     EXPECT_EQ(back.device, session::DeviceChoice::Cpu);
     EXPECT_EQ(back.dtype, session::DTypeChoice::F32);
-}
-
-TEST(RunPanel, theMenuOfReadingSaysHowPicturesAreRead) { // F058 F062
-    RunPanel panel;
-    const auto* button = panel.findChild<PictureReadingButton*>();
-    ASSERT_NE(button, nullptr);
-    EXPECT_EQ(panel.config().pictureReading, PictureReading{});
-    const QSignalSpy changes(&panel, &RunPanel::changed);
-    const auto choose = [&](const QString& text) {
-        for (QAction* action : button->menu()->actions()) {
-            if (action->text() == text) {
-                action->trigger();
-                return;
-            }
-        }
-        ADD_FAILURE() << text.toStdString();
-    };
-    choose(u"Turn by the EXIF tag"_qs);
-    EXPECT_FALSE(panel.config().pictureReading.applyOrientation);
-    choose(u"Blend on white"_qs);
-    EXPECT_EQ(panel.config().pictureReading.blendAlpha, (RgbColour{255, 255, 255}));
-    choose(u"Blend on black"_qs);
-    EXPECT_EQ(panel.config().pictureReading.blendAlpha, RgbColour{});
-    choose(u"Drop alpha"_qs);
-    EXPECT_FALSE(panel.config().pictureReading.blendAlpha.has_value());
-    EXPECT_EQ(changes.size(), 4);
 }
 
 // What the form has no field for stays with the settings until another policy is chosen.

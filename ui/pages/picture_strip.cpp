@@ -16,6 +16,7 @@
 #include <QImageReader>
 #include <QLabel>
 #include <QListView>
+#include <QPainter>
 #include <QPushButton>
 #include <QStandardPaths>
 #include <QVBoxLayout>
@@ -32,14 +33,26 @@ struct Thumbnail {
     QSize size;
 };
 
-Thumbnail readThumbnail(const QString& path) {
+/// As the model gets it: alpha dropped, or the colour below it showing through.
+QImage withoutAlpha(const QImage& image, const std::optional<RgbColour>& background) {
+    if (!background) {
+        return image.convertToFormat(QImage::Format_ARGB32).convertToFormat(QImage::Format_RGB32);
+    }
+    QImage blended(image.size(), QImage::Format_RGB32);
+    blended.fill(QColor(background->red, background->green, background->blue));
+    QPainter(&blended).drawImage(0, 0, image);
+    return blended;
+}
+
+Thumbnail readThumbnail(const QString& path, const PictureReading& reading) {
     QImageReader reader(path);
-    reader.setAutoTransform(true);
+    reader.setAutoTransform(reading.applyOrientation);
     const QSize size = reader.size();
     QImage image = reader.read();
     if (image.isNull()) {
         return {};
     }
+    image = withoutAlpha(image, reading.blendAlpha);
     const QImage small =
         image.scaled(kThumbnail * 2, kThumbnail * 2, Qt::KeepAspectRatio, Qt::SmoothTransformation);
     return {small, size.isValid() ? size : image.size()};
@@ -86,7 +99,11 @@ PictureStrip::PictureStrip(QWidget* parent)
     connect(m_model, &PictureListModel::thumbnailWanted, this, &PictureStrip::wantThumbnail);
     connect(m_model, &PictureListModel::changed, this, &PictureStrip::changed);
     connect(m_model, &PictureListModel::changed, this, &PictureStrip::updateHint);
-    connect(m_reading, &PictureReadingButton::changed, this, &PictureStrip::changed);
+    connect(m_reading, &PictureReadingButton::changed, this, [this] {
+        const QStringList shown = paths();
+        std::ranges::for_each(shown, [this](const QString& path) { wantThumbnail(path); });
+        Q_EMIT changed();
+    });
     connect(&m_saves, &JobRunner::failed, this, &PictureStrip::failed);
     updateHint();
 }
@@ -135,8 +152,8 @@ void PictureStrip::setConfig(const session::RunConfig& config) {
     for (const auto& picture : config.images) {
         pictures << fromPath(picture);
     }
-    setPaths(pictures);
     m_reading->setReading(config.pictureReading);
+    setPaths(pictures);
 }
 
 void PictureStrip::openPictures() {
@@ -192,7 +209,10 @@ void PictureStrip::loadNextThumbnail() {
     }
     const QString path = m_waiting.takeFirst();
     m_thumbnails.submit(
-        tr("Reading a picture"), [path](const CancellationToken&) { return readThumbnail(path); },
+        tr("Reading a picture"),
+        [path, reading = m_reading->reading()](const CancellationToken&) {
+            return readThumbnail(path, reading);
+        },
         [this, path](const Thumbnail& thumbnail) {
             m_model->setThumbnail(path, thumbnail.image, thumbnail.size);
             loadNextThumbnail();
