@@ -56,10 +56,15 @@ void Runner::report(const char* stage, std::int64_t done, std::int64_t total, co
 RunResult Runner::run(RunResult result) {
     m_result = std::move(result);
     const StopWatch total;
+    const bool evictsWhileAnswering =
+        m_config.decodeBudget > 0 && !shapeOf(m_model.info()).fullLayers().empty();
     m_result.decodeEviction =
-        m_config.decodeBudget > 0
+        evictsWhileAnswering
             ? fmt::format("every {} tokens to {}", m_config.decodeEvery, m_config.decodeBudget)
             : std::string("prefill-only");
+    if (m_config.decodeBudget > 0 && !evictsWhileAnswering) { // F034
+        note("--decode-budget evicts nothing here: every layer slides or has no KV cache.");
+    }
     if (m_config.loadCache.empty()) {
         prepare();
         openTrace();

@@ -10,7 +10,6 @@ import h5py
 import numpy as np
 import pytest
 from conftest import DEMO_DOCUMENTS, DEMO_MODEL, run_ecokv, run_program
-
 from safetensors.torch import load_file, save_file
 
 LAYER = "language_model.model.layers.{}."

@@ -203,3 +203,7 @@ def test_a_model_whose_layers_all_slide_is_not_compressed(tmp_path: Path) -> Non
     assert not result["compressed"]
     assert any("every layer slides" in note for note in result["notes"])
     assert (np.array(result["ledger"]["kept_tokens"]) == result["prompt_tokens"]).all()
+    bounded = run_on_document(tmp_path / "model", "--policy", "snapkv:window=8", "--decode-budget", 24)
+    assert bounded["decode_eviction"] == "prefill-only" and bounded["cache"]["evicted_keys"] == 0
+    assert any("--decode-budget evicts nothing" in note for note in bounded["notes"])
+    assert bounded["cache"]["longest_head"][0] == result["prompt_tokens"] + 1  # all count where none is evicted

@@ -3,9 +3,8 @@
 #include "session/decode_evictor.h"
 
 #include "base/error.h"
-#include "session/answer_generator.h"
+#include "session/generated.h"
 #include "session/history_lengths.h"
-#include "session/toy_model.h"
 
 #include <gtest/gtest.h>
 
@@ -18,47 +17,6 @@
 #include <tuple>
 
 namespace ecokv::session {
-
-namespace {
-
-constexpr std::int64_t kHeadsInAll = std::int64_t{ToyModel::kLayers} * ToyModel::kKvHeads;
-constexpr std::uint64_t kRowBytes = 2ULL * ToyModel::kDim * sizeof(float); // key and value
-
-DecodeEvictionSetup setupOf(const std::string& scorer, const std::string& allocator,
-                            std::int64_t budget, std::int64_t every) {
-    DecodeEvictionSetup setup;
-    setup.policy.scorer = scorer;
-    setup.policy.allocator = allocator;
-    setup.policy.budget = budget;
-    setup.shape = {ToyModel::kLayers, ToyModel::kKvHeads, "toy"};
-    setup.every = every;
-    return setup;
-}
-
-/// Prompt, then an answer of `steps` tokens.
-struct Generated {
-    Answer answer;
-    cache::KvCache cache;
-};
-
-Generated generate(DecodeEvictor* evictor, std::int64_t prompt, std::int64_t steps) {
-    ToyModel model;
-    Generated result{{}, cache::KvCache(model.cacheShape())};
-    const std::vector<TokenId> ids(static_cast<std::size_t>(prompt), 1);
-    std::vector<float> logits = model.extend(ids, result.cache, evictor, {}, {});
-    GenerationParams params;
-    params.maxNewTokens = steps;
-    params.evictor = evictor;
-    result.answer = generateAnswer(model, result.cache, logits, params);
-    return result;
-}
-
-std::vector<std::int64_t> positionsOf(const cache::KvCache& cache, int layer, int head) {
-    const auto span = cache.positions(LayerId{layer}, HeadId{head});
-    return {span.begin(), span.end()};
-}
-
-} // namespace
 
 class DecodeBounds
     : public testing::TestWithParam<std::tuple<std::string, std::string, std::int64_t>> {};
@@ -255,37 +213,6 @@ TEST(DecodeEvictor, headsThatHoldTheSameAreJudgedTogether) {
         EXPECT_EQ(positionsOf(run.cache, layer, 0), positionsOf(run.cache, layer, 1));
     }
     EXPECT_LT(positionsOf(run.cache, 0, 0).front(), 45); // it chooses: these are not the last ones
-}
-
-// F034: its window bounds a sliding layer, so it keeps every row, loses none to the record, and
-// what was measured is what the heads hold.
-TEST(DecodeEvictor, slidingLayersAreLeftAlone) {
-    DecodeEvictionSetup setup = setupOf("ecokv", "pyramid", 12, 5);
-    setup.shape.slidingWindows = {0, 20, 0};
-    DecodeEvictor evictor(setup);
-    const Generated run = generate(&evictor, 40, 31); // step 30 evicts: 70 tokens were seen
-    std::vector<std::int64_t> all(70);
-    std::iota(all.begin(), all.end(), 0);
-    EXPECT_EQ(positionsOf(run.cache, 1, 0), all);
-    EXPECT_EQ(positionsOf(run.cache, 1, 1), all);
-    const std::size_t others =
-        positionsOf(run.cache, 0, 0).size() + positionsOf(run.cache, 0, 1).size() +
-        positionsOf(run.cache, 2, 0).size() + positionsOf(run.cache, 2, 1).size();
-    EXPECT_EQ(others, 4U * 11); // 12 with the token that comes
-    const CacheHistory& history = run.answer.cache;
-    for (const Eviction& eviction : history.evictions) {
-        EXPECT_NE(eviction.layer, 1);
-    }
-    EXPECT_EQ(history.evictions.size(), 4U * 70 - others);
-    for (const std::int64_t step : {0, 7, 30}) {
-        const std::vector<std::int64_t> lengths = lengthsAt(history, step);
-        EXPECT_EQ(lengths[2], 41 + step); // prompt, answer so far, the token that comes
-        const auto rows = std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0}) -
-                          std::ssize(lengths); // the tokens that come are not stored yet
-        EXPECT_GE(history.bytes[static_cast<std::size_t>(step)],
-                  static_cast<std::uint64_t>(rows) * kRowBytes)
-            << step;
-    }
 }
 
 // F030: without a decode budget the cache grows by every token, and the record says so.

@@ -6,7 +6,7 @@
 #include "model/aten.h"
 #include "model/decoder/layer_weights.h"
 
-#include <span>
+#include <initializer_list>
 #include <string>
 
 namespace ecokv::model {
