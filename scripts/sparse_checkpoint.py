@@ -40,6 +40,7 @@ SHAPES = {
     "7b": Shape(4096, 11008, 32, 32, 32, 32064),
     "1b": Shape(2048, 5632, 22, 32, 4, 32064),
     "small": Shape(256, 688, 4, 8, 4, 512, 128, 3, 56),
+    "tower": Shape(256, 688, 2, 8, 4, 512, 1024, 3, 672),  # most of its memory is the tower's
 }
 
 

@@ -54,6 +54,8 @@ Json memoryJson(const session::MemoryForecast& memory) {
             {"kept_cache", memory.keptCache},
             {"full_cache", memory.fullCache},
             {"working", memory.working},
+            {"pictures", memory.pictures},
+            {"tower", memory.tower},
             {"besides_weights", memory.besidesWeights()},
             {"total", memory.total()},
             {"available", memory.available}};

@@ -2,17 +2,15 @@
 #include "model/doctor.h"
 
 #include "base/error.h"
-#include "model/decoder/decoder.h"
 #include "model/describe_model.h"
 #include "model/doctor_files.h"
+#include "model/doctor_tower.h"
 #include "model/end_tokens.h"
 #include "model/families/family.h"
 #include "model/image/image_decoder.h"
 #include "model/image/normalization.h"
 #include "model/prompt_builder.h"
 #include "model/torch_runtime.h"
-#include "model/vision/vision_encoder.h"
-#include "model/weight_loader.h"
 #include "model/weights/checkpoint.h"
 #include "model/weights/foreign_files.h"
 
@@ -24,17 +22,6 @@
 namespace ecokv::model {
 
 namespace {
-
-/// Takes every tensor the family asks for without reading one. Throws Error{BadInput} with all that
-/// are missing, left over or of another shape.
-void checkTensors(const Family& family, const Checkpoint& checkpoint, const std::string& folder) {
-    const TorchScope scope(1);
-    WeightLoader loader(checkpoint, family.prefixRules(), {.shapesOnly = true});
-    const auto vision = family.takeVision(loader);
-    const Decoder decoder(family.config().decoder, family.decoderNames(), loader,
-                          at::TensorOptions(c10::kFloat));
-    loader.finish(folder);
-}
 
 class Examiner {
 public:
@@ -108,6 +95,7 @@ private:
     std::optional<Tokenizer> m_tokenizer;
     std::optional<ChatTemplate> m_template;
     std::unique_ptr<PictureProcessor> m_processor;
+    std::shared_ptr<const VisionEncoder> m_vision;
     bool m_processorWorks = false;
     std::optional<PromptBuilder> m_prompts;
 };
@@ -145,7 +133,7 @@ void Examiner::examineWeights() {
          millions < 1000 ? fmt::format("{:.1f} million", millions)
                          : fmt::format("{:.2f} billion", millions / 1000));
     if (m_family && attempt("Weights", "Tensors", [&] {
-            checkTensors(*m_family, *m_checkpoint, m_request.folder.string());
+            m_vision = checkTensors(*m_family, *m_checkpoint, m_request.folder.string());
         })) {
         good("Weights", "Tensors",
              fmt::format("all {} fit config.json", m_checkpoint->tensors().size()));
@@ -269,6 +257,9 @@ void Examiner::examinePicturesAlone() {
 void Examiner::addPrompt(const Prompt& prompt) {
     m_result.promptTokens = prompt.tokens();
     m_result.imageTokens = prompt.imageTokens();
+    if (m_vision && m_result.computeDType) {
+        m_result.pictureMemory = pictureMemory(prompt, *m_vision, *m_result.computeDType);
+    }
     for (std::size_t i = 0; i < prompt.pictures.size(); ++i) {
         const Picture& picture = prompt.pictures[i];
         const std::int64_t tokens = prompt.imageTokensOf(i);

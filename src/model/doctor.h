@@ -4,6 +4,7 @@
 // problem is a finding, so that all of them are known at once. Throws only for bugs.
 
 #include "base/finding.h"
+#include "model/doctor_tower.h"
 #include "model/model.h"
 
 #include <filesystem>
@@ -36,6 +37,7 @@ struct Examination {
     std::optional<DType> computeDType;              ///< that a run would choose
     std::vector<ExaminedPicture> pictures;          ///< of a prompt that was built
     std::int64_t promptTokens = 0, imageTokens = 0; ///< 0 = no prompt was built
+    PictureMemory pictureMemory;                    ///< of a prompt that was built
 };
 
 Examination examineModel(const ExaminationRequest& request);

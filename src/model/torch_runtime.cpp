@@ -140,11 +140,10 @@ void prepareDevice(Device device) {
 void keepFreedBlocks() {
 #ifdef __GLIBC__
     constexpr int kLargestKept = 16 << 20;
-    constexpr int kKeptAtEnd = 32 << 20;
     static std::once_flag once;
     std::call_once(once, [] {
         mallopt(M_MMAP_THRESHOLD, kLargestKept);
-        mallopt(M_TRIM_THRESHOLD, kKeptAtEnd);
+        mallopt(M_TRIM_THRESHOLD, kFreedBytesKept);
     });
 #endif
 }

@@ -30,6 +30,8 @@ int resolveThreads(int asked, std::int64_t parameters);
 /// model where a driver is present.
 void prepareDevice(Device device);
 
+/// Freed bytes that malloc keeps for the next ones.
+inline constexpr int kFreedBytesKept = 32 << 20;
 /// Lets malloc keep freed blocks of a layer's size for the next layer, 32 MiB at most at the end of
 /// the heap, instead of giving every page back and having it zeroed again. Once per process.
 void keepFreedBlocks();

@@ -34,6 +34,14 @@ void addMemory(DoctorReport& report, const DoctorRequest& request) {
     addGood(report, "Memory", "Weights",
             fmt::format("{}, {}", sizeText(memory.weights),
                         memory.weightsStayOnDisk ? "mapped from their files" : "converted"));
+    if (memory.pictures > 0) {
+        addGood(report, "Memory", "Pictures", fmt::format("{}", sizeText(memory.pictures)));
+    }
+    if (memory.tower > 0) {
+        addGood(
+            report, "Memory", "Tower",
+            fmt::format("about {}, free again before the decoder begins", sizeText(memory.tower)));
+    }
     addGood(report, "Memory", "One full layer",
             fmt::format("{} for {} tokens", sizeText(memory.fullLayer), report.promptTokens));
     addGood(report, "Memory", "Kept cache",
@@ -119,7 +127,9 @@ void addModel(DoctorReport& report, const model::Examination& found, const Docto
                                         .device = device.device,
                                         .intermediate = found.intermediate,
                                         .tokens = found.promptTokens,
-                                        .budget = request.budget});
+                                        .budget = request.budget,
+                                        .pictureBytes = found.pictureMemory.held,
+                                        .towerBytes = found.pictureMemory.tower});
         addMemory(report, request);
         addLength(report, request, info.maxPositions);
     } else {

@@ -61,6 +61,12 @@ MemoryForecast forecastMemory(const ForecastRequest& request) {
         memory.fullCache += static_cast<std::uint64_t>(perToken * request.tokens);
     }
     memory.working = workingBytes(request);
+    memory.pictures = static_cast<std::uint64_t>(request.pictureBytes);
+    if (request.towerBytes > 0) { // beside the prompt's embeddings
+        const auto size = static_cast<std::int64_t>(dtypeSize(request.compute));
+        memory.tower =
+            static_cast<std::uint64_t>(request.towerBytes + request.tokens * model.hidden * size);
+    }
     memory.available = request.device.kind == DeviceKind::Cpu ? availableMemory() : 0;
     return memory;
 }

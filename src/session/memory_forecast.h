@@ -17,6 +17,8 @@ struct ForecastRequest {
     std::int32_t intermediate = 0; ///< of the decoder's MLP
     std::int64_t tokens = 0;       ///< of the prompt
     std::int64_t budget = 0;       ///< tokens per KV head; 0 = all
+    std::int64_t pictureBytes = 0; ///< pictures as decoded and prepared
+    std::int64_t towerBytes = 0;   ///< at the peak of the tower
 };
 
 MemoryForecast forecastMemory(const ForecastRequest& request);

@@ -114,7 +114,8 @@ MODELS: dict[str, HubModel] = {
                                   "out_hidden_size": 2048, "patch_size": 14, "spatial_merge_size": 2, "spatial_patch_size": 14, "window_size": 112,
                                   "fullatt_block_indexes": [7, 15, 23, 31], "tokens_per_second": 2, "temporal_patch_size": 2}},
         image_tokens=23 * 17, tokens=QWEN_TOKENS, tokenizer=roles(None, "<|im_end|>", pad_token="<|endoftext|>", unk_token=None),
-        files={"preprocessor_config.json": {**QWEN_PATCHES, "min_pixels": 3136, "max_pixels": 12845056, "processor_class": "Qwen2_5_VLProcessor"},
+        files={"preprocessor_config.json": {**QWEN_PATCHES, "min_pixels": 3136, "max_pixels": 12845056, "processor_class": "Qwen2_5_VLProcessor",
+                                            "image_processor_type": "Qwen2_5_VLImageProcessor"},  # of the first months
                "generation_config.json": {"bos_token_id": 151643, "eos_token_id": [151645, 151643], "repetition_penalty": 1.05}},
         template=chat.QWEN2_VL, published=older_qwen),
     "Qwen/Qwen3-VL-2B-Instruct": HubModel(

@@ -2,42 +2,18 @@
 """Folders of published models, as they are: their own configurations, their tensors' names and shapes as holes on disk."""
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-import torch
-from conftest import ROOT, run_ecokv
-from hub_models import MODELS, HubModel, write_files
+from conftest import run_ecokv
+from hub_models import MODELS
 from PIL import Image
-from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForImageTextToText
-
-sys.path.insert(0, str(ROOT / "scripts"))
-from sparse_checkpoint import write_weights  # noqa: E402
+from sparse_hub import write_folder
 
 pytestmark = pytest.mark.oracle
 
 WORDS = "What is this?"
-
-
-def tensors_of(config: Any, model: HubModel) -> dict[str, tuple[int, ...]]:
-    """Names and shapes as published, from the reference's own model without memory."""
-    text_only = config.architectures[0].endswith("ForCausalLM")
-    with torch.device("meta"):
-        reference = (AutoModelForCausalLM if text_only else AutoModelForImageTextToText).from_config(config)
-    tied = reference.config.tie_word_embeddings
-    return {model.published(name): tuple(tensor.shape) for name, tensor in reference.state_dict().items()
-            if not (tied and name == "lm_head.weight")}
-
-
-def write_folder(folder: Path, model: HubModel) -> dict[str, tuple[int, ...]]:
-    """All but what the weights hold; returns their shapes."""
-    write_files(folder, model)
-    tensors = tensors_of(AutoConfig.from_pretrained(folder), model)
-    write_weights(folder, tensors, 5_000_000_000)
-    return tensors
 
 
 @pytest.fixture(scope="module")

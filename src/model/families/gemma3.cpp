@@ -90,7 +90,8 @@ std::vector<std::pair<std::string, std::string>> Gemma3Processor::describe() con
 class Gemma3Vision final : public VisionEncoder {
 public:
     Gemma3Vision(const Gemma3Parts& parts, std::int64_t hidden, WeightLoader& loader)
-        : m_tower(parts.vision, "model.vision_tower.vision_model.", loader),
+        : m_patches(parts.vision.patches()),
+          m_tower(parts.vision, "model.vision_tower.vision_model.", loader),
           m_projector({.visionHidden = parts.vision.hidden,
                        .hidden = hidden,
                        .patchSide = parts.vision.gridSide(),
@@ -101,6 +102,10 @@ public:
     std::int64_t steps(const PictureInput& /*picture*/) const override {
         return m_tower.layersUsed();
     }
+    std::int64_t workingBytes(const PictureInput& /*picture*/,
+                              std::int64_t valueBytes) const override {
+        return m_tower.workingValues(m_patches) * valueBytes;
+    }
     VisionFeatures encode(const at::Tensor& pixels, const PictureInput& /*picture*/,
                           const std::function<void()>& afterLayer) const override {
         return {m_projector.project(m_tower.encode(pixels, m_tower.positionTable(), afterLayer)),
@@ -108,6 +113,7 @@ public:
     }
 
 private:
+    std::int64_t m_patches;
     SiglipTower m_tower;
     Gemma3Projector m_projector;
 };

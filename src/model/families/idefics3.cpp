@@ -128,11 +128,19 @@ std::vector<std::pair<std::string, std::string>> Idefics3Processor::describe() c
 class Idefics3Vision final : public VisionEncoder {
 public:
     Idefics3Vision(const Idefics3Parts& parts, std::int64_t hidden, WeightLoader& loader)
-        : m_config(parts.vision), m_tower(parts.vision, "model.vision_model.", loader),
+        : m_config(parts.vision), m_merged(parts.merged), m_hidden(hidden),
+          m_tower(parts.vision, "model.vision_model.", loader),
           m_connector(parts.merged, parts.vision.hidden, hidden, loader) {}
 
     std::int64_t steps(const PictureInput& picture) const override {
         return picture.shape.at(0) * m_tower.layersUsed();
+    }
+    std::int64_t workingBytes(const PictureInput& picture, std::int64_t valueBytes) const override {
+        const std::int64_t side = picture.shape.at(3) / m_config.patchSize;
+        const std::int64_t rows = side * side / (m_merged * m_merged) * m_hidden; // of a tile
+        const std::int64_t tiles = picture.shape.at(0);
+        return std::max(m_tower.workingValues(side * side) + tiles * rows, 2 * tiles * rows) *
+               valueBytes;
     }
     VisionFeatures encode(const at::Tensor& pixels, const PictureInput& picture,
                           const std::function<void()>& afterLayer) const override {
@@ -151,6 +159,8 @@ public:
 
 private:
     VisionConfig m_config;
+    std::int64_t m_merged; ///< patches each way that become a token
+    std::int64_t m_hidden; ///< of the decoder
     SiglipTower m_tower;
     Idefics3Connector m_connector;
 };

@@ -72,6 +72,7 @@ PreparedPicture InternVlProcessor::prepare(const Picture& picture, std::size_t /
     result.resizedHeight = tiled.grid.height * side;
     result.input.shape = {std::ssize(tiled.tiles), 3, side, side};
     result.input.grid = {1, tiled.grid.height, tiled.grid.width};
+    result.input.values.reserve(tiled.tiles.size() * 3 * static_cast<std::size_t>(side * side));
     for (std::size_t i = 0; i < tiled.tiles.size(); ++i) {
         const ProcessedImage& tile = tiled.tiles[i];
         const bool isThumbnail = tiled.hasThumbnail() && i + 1 == tiled.tiles.size();
@@ -107,7 +108,8 @@ std::vector<std::pair<std::string, std::string>> InternVlProcessor::describe() c
 class InternVlVision final : public VisionEncoder {
 public:
     InternVlVision(const InternVlParts& parts, std::int64_t hidden, WeightLoader& loader)
-        : m_parts(parts), m_tower(parts.vision, parts.layer, "model.vision_tower.", loader) {
+        : m_parts(parts), m_tower(parts.vision, parts.layer, "model.vision_tower.", loader),
+          m_hidden(hidden) {
         const std::string prefix = "model.multi_modal_projector.";
         const std::int64_t width =
             std::int64_t{parts.vision.hidden} * parts.shuffle * parts.shuffle;
@@ -119,12 +121,18 @@ public:
     std::int64_t steps(const PictureInput& picture) const override {
         return m_tower.layersUsed() * picture.shape.front();
     }
+    std::int64_t workingBytes(const PictureInput& picture, std::int64_t valueBytes) const override {
+        const std::int64_t tiles = picture.shape.front();
+        const std::int64_t rows = m_parts.tokens() * m_hidden;
+        return std::max(m_tower.workingValues() + tiles * rows, 2 * tiles * rows) * valueBytes;
+    }
     VisionFeatures encode(const at::Tensor& pixels, const PictureInput& picture,
                           const std::function<void()>& afterLayer) const override;
 
 private:
     InternVlParts m_parts;
     InternVlTower m_tower;
+    std::int64_t m_hidden; ///< of the decoder
     LayerNorm m_norm;
     Linear m_in, m_out;
 };

@@ -76,6 +76,10 @@ public:
     std::int64_t steps(const PictureInput& /*picture*/) const override {
         return m_squares.layers();
     }
+    std::int64_t workingBytes(const PictureInput& /*picture*/,
+                              std::int64_t valueBytes) const override {
+        return m_squares.workingValues() * valueBytes;
+    }
     VisionFeatures encode(const at::Tensor& pixels, const PictureInput& picture,
                           const std::function<void()>& afterLayer) const override {
         if (picture.shape != std::vector<std::int64_t>{3, m_side, m_side}) {

@@ -104,6 +104,8 @@ PreparedPicture LlavaNextProcessor::prepare(const Picture& picture, std::size_t 
     result.input.shape = {std::ssize(prepared.squares), 3, side, side};
     result.input.grid = {1, tiles.height, tiles.width};
     result.input.source = {picture.width, picture.height};
+    result.input.values.reserve(prepared.squares.size() * 3 *
+                                static_cast<std::size_t>(side * side));
     for (const ProcessedImage& square : prepared.squares) {
         requireSize({side, m_settings.parts.configPath, source(), picture.path}, square.size);
         result.input.values.insert(result.input.values.end(), square.pixels.begin(),
@@ -134,6 +136,13 @@ public:
 
     std::int64_t steps(const PictureInput& picture) const override {
         return m_squares.layers() * picture.shape.front();
+    }
+    std::int64_t workingBytes(const PictureInput& picture, std::int64_t valueBytes) const override {
+        const std::int64_t tile = std::int64_t{m_vision.patches()} * m_newline.size(0);
+        const std::int64_t tiles = picture.shape.front();
+        // The last tile beside the others, or all of them while they become one grid.
+        return std::max(m_squares.workingValues() + (tiles - 1) * tile, 4 * tiles * tile) *
+               valueBytes;
     }
     VisionFeatures encode(const at::Tensor& pixels, const PictureInput& picture,
                           const std::function<void()>& afterLayer) const override;

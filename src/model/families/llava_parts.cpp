@@ -69,6 +69,7 @@ void compareImageTokenCounts(const std::filesystem::path& folder, const LlavaPar
 
 LlavaSquares::LlavaSquares(const LlavaParts& parts, std::int64_t hidden, WeightLoader& loader)
     : m_tower(takeTower(parts, loader)), m_wanted(parts.projector.encoderLayers),
+      m_vision(parts.vision), m_hidden(hidden),
       m_projector(parts.projector, parts.vision.hidden, hidden, "model.multi_modal_projector.",
                   loader) {}
 
@@ -76,6 +77,15 @@ at::Tensor LlavaSquares::encode(const at::Tensor& pixels,
                                 const std::function<void()>& afterLayer) const {
     return m_projector.project(std::visit(
         [&](const auto& tower) { return tower.states(pixels, m_wanted, afterLayer); }, m_tower));
+}
+
+std::int64_t LlavaSquares::workingValues() const {
+    const std::int64_t rows = m_vision.tokens();
+    const std::int64_t kept = rows * m_vision.hidden * std::ssize(m_wanted);
+    const std::int64_t layer =
+        std::visit([&](const auto& tower) { return tower.workingValues(rows); }, m_tower);
+    const std::int64_t others = kept - rows * m_vision.hidden; // a layer's result counts with it
+    return std::max(layer + others, kept + 3 * rows * m_hidden);
 }
 
 std::int64_t LlavaSquares::layers() const {

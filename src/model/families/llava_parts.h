@@ -44,10 +44,14 @@ public:
     /// pixels [3, side, side] to [LlavaParts::tokens(), hidden].
     at::Tensor encode(const at::Tensor& pixels, const std::function<void()>& afterLayer) const;
     std::int64_t layers() const;
+    /// Values that encode() holds at once.
+    std::int64_t workingValues() const;
 
 private:
     std::variant<ClipVisionTower, SiglipTower> m_tower;
     std::vector<std::int32_t> m_wanted; ///< layers that features come from
+    VisionConfig m_vision;
+    std::int64_t m_hidden; ///< of the decoder
     ProjectorMlp m_projector;
 };
 

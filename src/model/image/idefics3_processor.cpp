@@ -126,9 +126,12 @@ TiledImage processIdefics3(const Picture& picture, const Idefics3ProcessorConfig
     TiledImage result;
     result.joined = config.splits ? tileMultiple(image.size, config.tileSide) : tile;
     image = resizedInFloat(image, result.joined, config.resample);
+    const auto tileValues = 3 * static_cast<std::size_t>(tile.width * tile.height);
     if (result.joined != tile) {
         result.rows = result.joined.height / tile.height;
         result.columns = result.joined.width / tile.width;
+        result.values.reserve(static_cast<std::size_t>(result.rows * result.columns + 1) *
+                              tileValues);
         for (const Pixels& part : splitTiles(image, tile)) {
             append(part, config.normalization, result.values);
         }

@@ -104,7 +104,8 @@ std::vector<float> patchRows(const std::vector<float>& image, const QwenPatches&
 } // namespace
 
 QwenImageConfig readQwenImage(const ProcessorFile& file) {
-    file.type({"Qwen2VLImageProcessor"});
+    // The second is the first under a name that no release of transformers kept.
+    file.type({"Qwen2VLImageProcessor", "Qwen2_5_VLImageProcessor"});
     const JsonObject settings = file.settings();
     QwenImageConfig config;
     config.source = file.source();

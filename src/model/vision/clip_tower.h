@@ -24,6 +24,7 @@ public:
                       const std::function<void()>& afterLayer) const;
 
     std::int32_t layersUsed() const { return m_layers.used(); }
+    std::int64_t workingValues(std::int64_t rows) const { return m_layers.workingValues(rows); }
 
 private:
     at::Tensor embed(const at::Tensor& pixels) const;

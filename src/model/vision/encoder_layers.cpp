@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "model/vision/encoder_layers.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 namespace ecokv::model {
@@ -45,6 +47,16 @@ at::Tensor EncoderLayers::attention(const Layer& layer, const at::Tensor& x) con
 at::Tensor EncoderLayers::apply(const Layer& layer, const at::Tensor& x) const {
     const at::Tensor mixed = x + attention(layer, layer.attentionNorm(x));
     return mixed + layer.down(activate(m_config.activation, layer.up(layer.mlpNorm(mixed))));
+}
+
+std::int64_t EncoderLayers::workingValues(std::int64_t rows) const {
+    const std::int64_t hidden = m_config.hidden, inner = m_config.intermediate;
+    const std::int64_t attending = 6 * hidden; // row, norm, query, key, value, what is mixed
+    // Inside an activation its argument is there too, and the argument of its sigmoid.
+    const bool three = m_config.activation == Activation::QuickGelu;
+    const std::int64_t activating = 3 * hidden + (three ? 3 : 2) * inner;
+    const std::int64_t leaving = 5 * hidden + 2 * inner; // with what comes down, and the sum
+    return rows * std::max({attending, activating, leaving});
 }
 
 at::Tensor EncoderLayers::encode(at::Tensor x, const std::function<void()>& afterLayer) const {

@@ -30,6 +30,8 @@ public:
     at::Tensor states(at::Tensor x, std::span<const std::int32_t> wanted,
                       const std::function<void()>& afterLayer) const;
 
+    /// Values that a layer holds at once of so many rows.
+    std::int64_t workingValues(std::int64_t rows) const;
     std::int32_t used() const { return static_cast<std::int32_t>(m_layers.size()); }
 
 private:

@@ -6,6 +6,8 @@
 #include "model/file_advice.h"
 #include "model/vision/vision_config.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 namespace ecokv::model {
@@ -152,6 +154,14 @@ at::Tensor InternVlTower::attention(const Layer& layer, const at::Tensor& x) con
         heads(normed(layer.queryNorm, layer.query(x))), heads(normed(layer.keyNorm, layer.key(x))),
         heads(layer.value(x)));
     return layer.output(mixed.transpose(1, 2).reshape({tokens, m_config.hidden}));
+}
+
+std::int64_t InternVlTower::workingValues() const {
+    const std::int64_t hidden = m_config.hidden, inner = m_config.intermediate;
+    const std::int64_t attending = (m_config.queryKeyNorm ? 8 : 6) * hidden;
+    const std::int64_t activating = 2 * hidden + 2 * inner; // row, norm, and both sides of it
+    const std::int64_t leaving = 4 * hidden + inner;
+    return (m_config.patches() + 1) * std::max({attending, activating, leaving});
 }
 
 at::Tensor InternVlTower::encode(const at::Tensor& pixels,

@@ -45,6 +45,8 @@ public:
     /// pixels [3, imageSize, imageSize] to [1 + patch, hidden], the class token first.
     at::Tensor encode(const at::Tensor& pixels, const std::function<void()>& afterLayer) const;
 
+    /// Values that encode() holds at once.
+    std::int64_t workingValues() const;
     std::int32_t layersUsed() const { return static_cast<std::int32_t>(m_layers.size()); }
 
 private:

@@ -14,6 +14,7 @@ namespace ecokv::model {
 namespace {
 
 constexpr double kNormEpsilon = 1e-6;
+constexpr std::int64_t kMlpRows = 4096; // bounds the inner states of a large picture
 
 at::Tensor normed(const std::variant<LayerNorm, RmsNorm>& norm, const at::Tensor& x) {
     return std::visit([&](const auto& each) { return each(x); }, norm);
@@ -152,9 +153,8 @@ at::Tensor QwenTower::attention(const Layer& layer, const at::Tensor& x, const R
 }
 
 void QwenTower::addMlp(const Layer& layer, at::Tensor& x) const {
-    constexpr std::int64_t kRows = 4096; // bounds the inner states of a large picture
-    for (std::int64_t begin = 0; begin < x.size(0); begin += kRows) {
-        at::Tensor rows = rowsFrom(x, 0, begin, std::min(kRows, x.size(0) - begin));
+    for (std::int64_t begin = 0; begin < x.size(0); begin += kMlpRows) {
+        at::Tensor rows = rowsFrom(x, 0, begin, std::min(kMlpRows, x.size(0) - begin));
         const at::Tensor in = normed(layer.mlpNorm, rows);
         at::Tensor inner =
             activate(m_config.activation, m_config.gated ? layer.gate(in) : layer.up(in));
@@ -170,6 +170,19 @@ at::Tensor QwenTower::merge(const Merger& merger, const at::Tensor& x) const {
     const at::Tensor rows = merger.normsMerged ? normed(merger.norm, x.view({-1, width}))
                                                : normed(merger.norm, x).view({-1, width});
     return merger.out(activate(Activation::Gelu, merger.in(rows)));
+}
+
+std::int64_t QwenTower::workingBytes(const PictureInput& picture, std::int64_t valueBytes) const {
+    const std::int64_t patches = picture.shape.front(), hidden = m_config.hidden;
+    const std::int64_t tokens = patches / (m_config.mergeSize * m_config.mergeSize);
+    const std::int64_t floats = 4;
+    // Row, norm, query, key and value together, turned query and key; keys turn in f32.
+    const std::int64_t attending = patches * hidden * (7 * valueBytes + 2 * floats);
+    const bool three = !m_config.gated && m_config.activation == Activation::QuickGelu;
+    const std::int64_t inner = 2 * hidden + (three ? 3 : 2) * m_config.intermediate;
+    const std::int64_t mlp = (patches * hidden + std::min(patches, kMlpRows) * inner) * valueBytes;
+    const std::int64_t deep = std::ssize(m_config.deepstackLayers) * tokens * m_config.output;
+    return std::max(attending, mlp) + deep * valueBytes;
 }
 
 VisionFeatures QwenTower::encode(const at::Tensor& pixels, const PictureInput& picture,

@@ -26,6 +26,7 @@ public:
     QwenTower(QwenTowerConfig config, const std::string& prefix, WeightLoader& loader);
 
     std::int64_t steps(const PictureInput& /*picture*/) const override { return m_config.layers; }
+    std::int64_t workingBytes(const PictureInput& picture, std::int64_t valueBytes) const override;
     VisionFeatures encode(const at::Tensor& pixels, const PictureInput& picture,
                           const std::function<void()>& afterLayer) const override;
 

@@ -31,6 +31,7 @@ public:
     /// [patches, hidden], rows of the picture one after the other.
     const at::Tensor& positionTable() const { return m_positions; }
     std::int32_t layersUsed() const { return m_layers.used(); }
+    std::int64_t workingValues(std::int64_t rows) const { return m_layers.workingValues(rows); }
 
 private:
     at::Tensor embed(const at::Tensor& pixels, const at::Tensor& positions) const;

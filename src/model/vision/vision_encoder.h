@@ -23,6 +23,11 @@ public:
     virtual ~VisionEncoder() = default;
     /// Calls of `afterLayer` that encode() will make for this picture.
     virtual std::int64_t steps(const PictureInput& picture) const = 0;
+    /// Bytes that encode() holds at once at its peak, computing in values of `valueBytes`: what
+    /// layers pass on and what comes out. Weights, the pixels and the blocks of a matrix product
+    /// are not counted. Needs no weights.
+    virtual std::int64_t workingBytes(const PictureInput& picture,
+                                      std::int64_t valueBytes) const = 0;
     /// `pixels` are the values of `picture` on the compute device in the compute dtype, shaped as
     /// `picture.shape`. `afterLayer` may throw (cancellation). Throws Error{BadInput} when the
     /// shape does not fit the tower.
