@@ -12,8 +12,8 @@ import numpy.typing as npt
 import pytest
 from conftest import DEMO_MODEL
 from model_probe import probe, refusal
+from photos import photo, saved
 from PIL import Image
-from tiny_pictures import photo, saved
 from transformers import AutoImageProcessor, AutoProcessor
 
 pytestmark = pytest.mark.oracle

@@ -13,8 +13,8 @@ import numpy.typing as npt
 import pytest
 from conftest import DEMO_MODEL, run_ecokv, run_program
 from model_probe import probe, refusal
+from photos import photo, saved
 from PIL import Image, ImageColor, ImageOps
-from tiny_pictures import photo, saved
 
 pytestmark = [pytest.mark.oracle, pytest.mark.filterwarnings("ignore:Palette images with Transparency")]
 
