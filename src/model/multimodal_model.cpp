@@ -31,9 +31,13 @@ struct DamagedRow {
     std::int64_t position = 0; ///< true position of its token
 };
 
+/// Of `rows` [row, dim] of a head, the true position of the first that is not finite.
 std::optional<std::int64_t> firstDamaged(const TensorView& rows,
                                          std::span<const std::int64_t> positions) {
-    for (std::int64_t row = 0; row < rows.shape[0] && !isFinite(tensorOf(rows)); ++row) {
+    if (rows.shape[0] == 0 || isFinite(tensorOf(rows))) {
+        return std::nullopt;
+    }
+    for (std::int64_t row = 0; row < rows.shape[0]; ++row) {
         if (!isFinite(tensorOf(rows.slice(0, row, row + 1)))) {
             return positions[static_cast<std::size_t>(row)];
         }

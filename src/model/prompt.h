@@ -46,7 +46,7 @@ struct PromptRequest {
     std::string text;                ///< the user's words
     std::vector<std::string> images; ///< paths, in order
     bool applyTemplate = true; ///< false: `text` is the whole prompt, with image markers in it
-    PictureReading reading;
+    PictureReading reading = {};
     bool leaveOpen = false; ///< end behind `text`, inside the user's turn: questions follow
 };
 

@@ -100,7 +100,8 @@ void applyYarn(RopeSettings& settings, const RopeInput& input) {
 }
 
 /// mrope: an axis for each pair. dynamic (InternVL3): stretched only where a text grows beyond
-/// max_position_embeddings, and no prompt does.
+/// max_position_embeddings. No prompt does, and an answer that does is not to be trusted, which a
+/// run says.
 bool turnsPlainly(const std::string& type) {
     return type == "default" || type == "mrope" || type == "dynamic";
 }

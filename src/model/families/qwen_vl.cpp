@@ -7,6 +7,7 @@
 #include "model/file_advice.h"
 #include "model/image/qwen_image.h"
 #include "model/vision/qwen_tower.h"
+#include "model/vision/vision_config.h"
 
 #include <fmt/format.h>
 
@@ -142,15 +143,7 @@ void readQwenTower(const JsonObject& vision, QwenTowerConfig& tower) {
                                   vision.where("num_heads"), tower.hidden, tower.heads),
                       "Rotary positions by row and column need such heads; check config.json.");
     }
-    const std::int32_t channels = size(vision, "in_channels", 3);
-    if (channels != 3) {
-        throwBadInput(
-            fmt::format("{} = {}: pictures have 3 channels here.", vision.where("in_channels"),
-                        channels),
-            fmt::format(
-                "A tower for other than RGB pictures is not supported; if this one takes RGB: {}",
-                restoreAdvice(vision, "in_channels")));
-    }
+    requireRgb(vision, "in_channels");
 }
 
 std::vector<std::int32_t> layerList(const JsonObject& vision, const char* key,

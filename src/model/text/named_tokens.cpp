@@ -55,9 +55,12 @@ public:
     Collector(const fs::path& folder, const std::vector<AddedToken>& known)
         : m_folder(folder), m_known(known), m_path((folder / "tokenizer_config.json").string()),
           m_settings(readObject(m_path)) {
-        if (m_settings.contains(kOlderExtra) && !m_settings.contains(kExtra)) {
-            m_settings[kExtra] = m_settings[kOlderExtra];
+        if (m_settings.contains(kOlderExtra)) {
+            Json older = std::move(m_settings[kOlderExtra]);
+            m_settings.erase(kOlderExtra);
+            m_settings.emplace(kExtra, std::move(older)); // unless it has that too
         }
+        takeNamedExtras();
     }
 
     std::vector<AddedToken> collect() {
@@ -83,6 +86,15 @@ public:
     }
 
 private:
+    /// Extras with names ("image_token") give way to a list of others.
+    void takeNamedExtras() {
+        const auto extra = m_settings.find(kExtra);
+        if (extra != m_settings.end() && extra->is_object()) {
+            m_named.update(*extra);
+            m_settings.erase(extra);
+        }
+    }
+
     void readDecoder() {
         const JsonObject decoder = JsonObject(m_settings, m_path).object(kDecoder);
         for (const auto& [key, value] : decoder.raw().items()) {
@@ -102,7 +114,7 @@ private:
         const Json map = readObject(m_folder / "special_tokens_map.json");
         for (const auto& [key, value] : map.items()) {
             if (key == kExtra && value.is_array()) {
-                Json all = m_settings.contains(kExtra) ? m_settings[kExtra] : Json::array();
+                Json all = extras();
                 all.insert(all.end(), value.begin(), value.end());
                 m_settings[key] = std::move(all);
             } else {
@@ -112,6 +124,7 @@ private:
                 }
             }
         }
+        takeNamedExtras();
     }
 
     void readAddedTokensFile() {
@@ -149,11 +162,8 @@ private:
                 addOwn(name, value);
             }
         }
-        const auto extra = m_settings.find(kExtra);
-        if (extra != m_settings.end() && extra->is_object()) {
-            for (const auto& [name, value] : extra->items()) {
-                addOwn(name, value);
-            }
+        for (const auto& [name, value] : m_named.items()) {
+            addOwn(name, value);
         }
         return values;
     }
@@ -196,6 +206,7 @@ private:
     const std::vector<AddedToken>& m_known;
     std::string m_path;
     Json m_settings;
+    Json m_named = Json::object(); ///< extras that have names
     std::map<TokenId, AddedToken> m_byId;
     std::vector<AddedToken> m_tokens;
 };

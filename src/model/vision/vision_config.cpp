@@ -37,6 +37,17 @@ std::vector<std::int32_t> encoderLayers(const JsonObject& config, std::int32_t l
 
 } // namespace
 
+void requireRgb(const JsonObject& vision, const char* key) {
+    const std::int32_t channels = size(vision, key, 3);
+    if (channels != 3) {
+        throwBadInput(
+            fmt::format("{} = {}: pictures have 3 channels here.", vision.where(key), channels),
+            fmt::format(
+                "A tower for other than RGB pictures is not supported; if this one takes RGB: {}",
+                restoreAdvice(vision, key)));
+    }
+}
+
 void checkTowerShape(const JsonObject& vision, const TowerShape& tower) {
     if (tower.hidden % tower.heads != 0) {
         throwBadInput(fmt::format("{} = {} is not a multiple of num_attention_heads = {}.",
@@ -48,15 +59,7 @@ void checkTowerShape(const JsonObject& vision, const TowerShape& tower) {
                                   vision.where("patch_size"), tower.patchSize, tower.imageSize),
                       restoreAdvice(vision, "patch_size"));
     }
-    const std::int32_t channels = size(vision, "num_channels", 3);
-    if (channels != 3) {
-        throwBadInput(
-            fmt::format("{} = {}: pictures have 3 channels here.", vision.where("num_channels"),
-                        channels),
-            fmt::format(
-                "A tower for other than RGB pictures is not supported; if this one takes RGB: {}",
-                restoreAdvice(vision, "num_channels")));
-    }
+    requireRgb(vision, "num_channels");
 }
 
 std::int32_t encoderLayer(const JsonObject& config, const char* key, std::int64_t index,

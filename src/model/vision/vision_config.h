@@ -58,6 +58,8 @@ struct TowerShape {
     std::int32_t imageSize = 0, patchSize = 0; ///< pixels, square
 };
 
+/// Throws Error{BadInput} where the channels under `key` are not 3.
+void requireRgb(const JsonObject& vision, const char* key);
 /// Throws Error{BadInput} where heads or patches do not fit, or pictures have not 3 channels.
 void checkTowerShape(const JsonObject& vision, const TowerShape& tower);
 /// `vision_config` of the whole config.json, whatever its model_type.
