@@ -160,7 +160,7 @@ ComparedPolicy Comparison::compare(std::size_t index) {
         return result;
     }
     if (variant.cache == nullptr) {
-        takeFromFull(variant, result);
+        takeFromFull(result);
     } else {
         result.ledger = makeLedger(*variant.cache, variant.policy);
         cache::KvCache forcedCache = variant.cache->clone(m_setup.maxNewTokens);
@@ -203,7 +203,7 @@ void Comparison::answerFreely(const Variant& variant, const ForcedSteps& forced,
 }
 
 /// What keeps everything is the full cache itself.
-void Comparison::takeFromFull(const Variant& variant, ComparedPolicy& result) const {
+void Comparison::takeFromFull(ComparedPolicy& result) const {
     result.ledger = m_fullLedger;
     const Answer& answer = m_continuation.answer;
     const bool decoded = answer.tokenIds.size() > 1;

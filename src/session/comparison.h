@@ -43,7 +43,7 @@ public:
 private:
     ComparedPolicy compare(std::size_t index);
     void answerFreely(const Variant& variant, const ForcedSteps& forced, ComparedPolicy& result);
-    void takeFromFull(const Variant& variant, ComparedPolicy& result) const;
+    void takeFromFull(ComparedPolicy& result) const;
     void measureErrors();
     void record(const Variant& variant, ComparedPolicy& result);
 

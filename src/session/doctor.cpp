@@ -35,7 +35,7 @@ void addMemory(DoctorReport& report, const DoctorRequest& request) {
             fmt::format("{}, {}", sizeText(memory.weights),
                         memory.weightsStayOnDisk ? "mapped from their files" : "converted"));
     if (memory.pictures > 0) {
-        addGood(report, "Memory", "Pictures", fmt::format("{}", sizeText(memory.pictures)));
+        addGood(report, "Memory", "Pictures", sizeText(memory.pictures));
     }
     if (memory.tower > 0) {
         addGood(

@@ -115,13 +115,6 @@ void checkComparison(const RunConfig& config) {
 
 } // namespace
 
-void checkBudget(std::int64_t tokens) {
-    if (tokens < 0) {
-        throwUsage(fmt::format("The budget is {} tokens.", tokens),
-                   "Give at least 1, or 0 to keep everything.");
-    }
-}
-
 void checkRunConfig(const RunConfig& config) {
     if (config.model.empty()) {
         throwUsage("No model folder was given.", "Name a Hugging Face folder.");
