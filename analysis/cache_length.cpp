@@ -14,12 +14,12 @@ CacheLengths cacheLengths(const CacheLengthInput& input) {
     CacheLengths lengths;
     const auto kvHeads = static_cast<std::size_t>(input.kvHeads);
     const std::size_t heads = static_cast<std::size_t>(input.layers) * kvHeads;
-    if (heads == 0) {
+    const std::int64_t members = input.kinds.countedLayers(input.layers) * input.kvHeads;
+    if (members == 0) {
         return lengths;
     }
     const std::vector<bool> counted = input.kinds.counted(input.layers);
     lengths.slidingLayers = input.kinds.slidingLeftOut(input.layers);
-    const auto members = static_cast<double>(std::ranges::count(counted, true) * input.kvHeads);
     for (std::size_t at = 0; at + heads <= input.keptLength.size(); at += heads) {
         std::int64_t sum = 0, longest = 0;
         for (std::size_t head = 0; head < heads; ++head) {
@@ -29,7 +29,7 @@ CacheLengths cacheLengths(const CacheLengthInput& input) {
                 longest = std::max(longest, length);
             }
         }
-        lengths.mean.push_back(static_cast<double>(sum) / members);
+        lengths.mean.push_back(static_cast<double>(sum) / static_cast<double>(members));
         lengths.longest.push_back(longest);
     }
     return lengths;

@@ -27,6 +27,7 @@ struct CacheLengthInput {
     std::int64_t layers = 0, kvHeads = 0;
     LayerKinds kinds = {};
 };
+/// Empty where no layer has a KV cache.
 CacheLengths cacheLengths(const CacheLengthInput& input);
 /// Of a recorded answer; empty where the trace holds no lengths.
 CacheLengths cacheLengths(const TraceDocument& document, const PolicyView& policy);

@@ -74,7 +74,8 @@ std::optional<std::int64_t> damagedLayerOf(const std::string& note, const std::s
     long long layer = 0, head = 0, rows = 0;
     const bool isCount =
         std::sscanf(note.c_str(), "layer %lld head %lld: %lld ", &layer, &head, &rows) == 3;
-    const bool isDamage = note.find(what + (what.empty() ? "" : " ") + kDamage) != note.npos;
+    const bool isDamage =
+        note.find(what + (what.empty() ? "" : " ") + kDamage) != std::string::npos;
     return isCount && isDamage ? std::optional<std::int64_t>(layer) : std::nullopt;
 }
 

@@ -4,12 +4,10 @@
 #include "analysis/cache_length.h"
 #include "analysis/geometry_summary.h"
 #include "analysis/geometry_table.h"
+#include "analysis/kinds_trace.h"
 #include "analysis/policy_diff.h"
-#include "analysis/replay.h"
 #include "analysis/replay_file.h"
 #include "analysis/sweep.h"
-#include "support/sample_trace.h"
-#include "support/synthetic_trace.h"
 
 #include <gtest/gtest.h>
 
@@ -19,25 +17,9 @@ namespace ecokv::analysis {
 
 namespace {
 
-class LinearTrace : public testing::Test {
+class LinearTrace : public KindsTrace {
 protected:
-    LinearTrace() {
-        test::SyntheticOptions options;
-        options.dimensions = {4, 4, 2, 90, 16, 40};
-        options.linearLayers = {1, 0, 1, 0};
-        m_reader = std::make_shared<trace::TraceReader>(
-            test::writeSyntheticTrace(m_folder / "a.ecokv.h5", options));
-    }
-
-    ReplayResult replay(const std::string& policy) {
-        return Replayer(m_reader).replay({.policy = policy::parsePolicy(policy),
-                                          .tokenScores = true,
-                                          .outputError = true,
-                                          .participation = true});
-    }
-
-    test::TemporaryFolder m_folder;
-    std::shared_ptr<const trace::TraceReader> m_reader;
+    LinearTrace() : KindsTrace({.linearLayers = {1, 0, 1, 0}}) {}
 };
 
 } // namespace
@@ -119,6 +101,8 @@ TEST(CacheLengthsOf, layersWithoutACacheAreNotCounted) {
     ASSERT_EQ(lengths.mean.size(), 1U);
     EXPECT_DOUBLE_EQ(lengths.mean[0], 12);
     EXPECT_EQ(lengths.slidingLayers, 1);
+    const std::vector<std::uint8_t> allLinear{1, 1, 1, 1};
+    EXPECT_TRUE(cacheLengths({kept, 4, 2, {{}, allLinear}}).empty()); // no mean of nothing
 }
 
 } // namespace ecokv::analysis

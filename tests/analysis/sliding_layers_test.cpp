@@ -2,12 +2,10 @@
 // A trace of four layers of which the first and the third slide (field case F034): they keep all 90
 // tokens, and no mean, total or comparison of what a policy keeps knows of them.
 #include "analysis/geometry_summary.h"
+#include "analysis/kinds_trace.h"
 #include "analysis/policy_diff.h"
-#include "analysis/replay.h"
 #include "analysis/replay_file.h"
 #include "analysis/sweep.h"
-#include "support/sample_trace.h"
-#include "support/synthetic_trace.h"
 
 #include <gtest/gtest.h>
 
@@ -21,25 +19,9 @@ constexpr std::int64_t kTokens = 90, kBudget = 20;
 constexpr std::int64_t kRowBytes = 2 * 16 * 2; // key and value x dims x bf16
 constexpr std::array<std::size_t, 4> kEvictedHeads{2, 3, 6, 7};
 
-class SlidingTrace : public testing::Test {
+class SlidingTrace : public KindsTrace {
 protected:
-    SlidingTrace() {
-        test::SyntheticOptions options;
-        options.dimensions = {4, 4, 2, kTokens, 16, 40};
-        options.slidingWindows = {32, 0, 32, 0};
-        m_reader = std::make_shared<trace::TraceReader>(
-            test::writeSyntheticTrace(m_folder / "a.ecokv.h5", options));
-    }
-
-    ReplayResult replay(const std::string& policy) {
-        return Replayer(m_reader).replay({.policy = policy::parsePolicy(policy),
-                                          .tokenScores = true,
-                                          .outputError = true,
-                                          .participation = true});
-    }
-
-    test::TemporaryFolder m_folder;
-    std::shared_ptr<const trace::TraceReader> m_reader;
+    SlidingTrace() : KindsTrace({.slidingWindows = {32, 0, 32, 0}}) {}
 };
 
 } // namespace
