@@ -7,11 +7,14 @@
 
 #include <gtest/gtest.h>
 
+#include <QApplication>
+#include <QDialog>
 #include <QIcon>
 #include <QMenu>
 #include <QSignalSpy>
 #include <QTemporaryDir>
 #include <QTest>
+#include <QTimer>
 
 namespace ecokv::ui {
 
@@ -45,6 +48,24 @@ TEST(PictureReading, theMenuOfReadingSaysHowPicturesAreRead) { // F058 F062
     choose(u"Drop alpha"_qs);
     EXPECT_FALSE(panel.config().pictureReading.blendAlpha.has_value());
     EXPECT_EQ(changes.size(), 4);
+}
+
+TEST(PictureReading, aColourThatIsNotChosenChangesNothing) {
+    PictureReadingButton button;
+    chooseIn(*button.menu(), u"Blend on white"_qs);
+    const QSignalSpy changes(&button, &PictureReadingButton::changed);
+    const PictureReading before = button.reading();
+    bool asked = false;
+    QTimer::singleShot(0, &button, [&asked] {
+        if (auto* dialog = qobject_cast<QDialog*>(QApplication::activeModalWidget())) {
+            asked = true;
+            dialog->reject();
+        }
+    });
+    chooseIn(*button.menu(), u"Blend on #808080…"_qs);
+    EXPECT_TRUE(asked);
+    EXPECT_EQ(button.reading(), before);
+    EXPECT_TRUE(changes.isEmpty());
 }
 
 TEST(PictureReading, thumbnailsShowWhatTheModelGets) { // F062: red below transparent pixels

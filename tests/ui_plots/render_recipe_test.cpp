@@ -14,6 +14,23 @@ namespace ecokv::ui {
 
 using ecokv::test::TemporaryFolder;
 
+namespace {
+
+/// The layers of the sample and a policy that keeps everything; no prompt, no picture.
+void writeLayersAndPolicy(trace::TraceWriter& writer, const ecokv::test::SampleOptions& options) {
+    for (std::int64_t layer = 0; layer < 4; ++layer) {
+        ecokv::test::writeSampleLayer(writer, options, layer);
+    }
+    trace::PolicyRecord policy;
+    policy.id = "0";
+    policy.attributes = {{"policy", std::string("ecokv")}, {"budget", std::int64_t{13}}};
+    policy.kept.assign(std::size_t{4 * 2 * 30}, 1);
+    policy.budgetPerHead.assign(8, 30);
+    writer.writePolicy(policy);
+}
+
+} // namespace
+
 class RecipeOfSample : public testing::Test {
 protected:
     std::vector<std::filesystem::path> render(const std::string& json) {
@@ -69,15 +86,7 @@ TEST_F(RecipeOfSample, drawsTheCacheWhileAnsweringF030) {
     const ecokv::test::SampleOptions options;
     m_trace = m_folder / "lengths.ecokv.h5";
     trace::TraceWriter writer(ecokv::test::sampleWriterOptions(m_trace, options));
-    for (std::int64_t layer = 0; layer < 4; ++layer) {
-        ecokv::test::writeSampleLayer(writer, options, layer);
-    }
-    trace::PolicyRecord policy;
-    policy.id = "0";
-    policy.attributes = {{"policy", std::string("ecokv")}, {"budget", std::int64_t{13}}};
-    policy.kept.assign(std::size_t{4 * 2 * 30}, 1);
-    policy.budgetPerHead.assign(8, 30);
-    writer.writePolicy(policy);
+    writeLayersAndPolicy(writer, options);
     trace::DecodeRecord decode;
     decode.tokenIds = {4, 7};
     decode.tokenText = {"4", "7"};
@@ -131,15 +140,7 @@ TEST_F(RecipeOfSample, figuresOfPicturesAreLeftOutWhereThereIsNone) {
     const ecokv::test::SampleOptions options;
     m_trace = m_folder / "text.ecokv.h5";
     trace::TraceWriter writer(ecokv::test::sampleWriterOptions(m_trace, options));
-    for (std::int64_t layer = 0; layer < 4; ++layer) {
-        ecokv::test::writeSampleLayer(writer, options, layer);
-    }
-    trace::PolicyRecord policy;
-    policy.id = "0";
-    policy.attributes = {{"policy", std::string("ecokv")}, {"budget", std::int64_t{13}}};
-    policy.kept.assign(std::size_t{4 * 2 * 30}, 1);
-    policy.budgetPerHead.assign(8, 30);
-    writer.writePolicy(policy);
+    writeLayersAndPolicy(writer, options);
     writer.close();
     const auto demo =
         std::filesystem::path(ECOKV_SOURCE_DIR) / "resources" / "recipes" / "demo.json";

@@ -33,12 +33,7 @@ PictureReadingButton::PictureReadingButton(QWidget* parent)
     m_other = addChoice({}, tr("A colour of your choice shows through"));
     menu->addActions(m_alpha->actions());
     setMenu(menu);
-    connect(m_alpha, &QActionGroup::triggered, this, [this](const QAction* action) {
-        if (action == m_other) {
-            chooseColour();
-        }
-        Q_EMIT changed();
-    });
+    connect(m_alpha, &QActionGroup::triggered, this, &PictureReadingButton::choose);
     setOther(m_colour);
     setReading({});
 }
@@ -50,12 +45,22 @@ QAction* PictureReadingButton::addChoice(const QString& text, const QString& hin
     return action;
 }
 
-void PictureReadingButton::chooseColour() {
+void PictureReadingButton::choose(QAction* action) {
+    if (action == m_other && !chooseColour()) {
+        m_chosen->setChecked(true); // cancelled: as it was
+        return;
+    }
+    m_chosen = action;
+    Q_EMIT changed();
+}
+
+bool PictureReadingButton::chooseColour() {
     const QColor before(m_colour.red, m_colour.green, m_colour.blue);
     const QColor colour = QColorDialog::getColor(before, this, tr("Below transparent pixels"));
     if (colour.isValid()) {
         setOther(parseColour(colour.name().toStdString()));
     }
+    return colour.isValid();
 }
 
 void PictureReadingButton::setOther(const RgbColour& colour) {
@@ -88,6 +93,7 @@ void PictureReadingButton::setReading(const PictureReading& reading) {
         setOther(*reading.blendAlpha);
         m_other->setChecked(true);
     }
+    m_chosen = m_alpha->checkedAction();
 }
 
 } // namespace ecokv::ui

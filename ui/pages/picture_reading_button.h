@@ -26,7 +26,8 @@ Q_SIGNALS:
 
 private:
     QAction* addChoice(const QString& text, const QString& hint);
-    void chooseColour();
+    void choose(QAction* action);
+    bool chooseColour(); ///< false = cancelled
     void setOther(const RgbColour& colour);
 
     QAction* m_turn = nullptr;
@@ -35,6 +36,7 @@ private:
     QAction* m_white = nullptr;
     QAction* m_black = nullptr;
     QAction* m_other = nullptr;
+    QAction* m_chosen = nullptr;       ///< of m_alpha
     RgbColour m_colour{128, 128, 128}; ///< of m_other
 };
 

@@ -21,6 +21,8 @@
 #include <QStandardPaths>
 #include <QVBoxLayout>
 
+#include <algorithm>
+
 namespace ecokv::ui {
 
 namespace {
