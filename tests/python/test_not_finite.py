@@ -109,8 +109,8 @@ def test_sweeps_leave_the_layer_out_and_say_so(damaged_trace: dict[str, Path]) -
         assert "not finite: layer 2" in row["note"]
         heads = run_ecokv("replay", damaged_trace["good"], "--policy", row["settings"])["heads"]
         others = [head["output_error"] for head in heads if head["layer"] != DAMAGED]
-        if row["rows"] == row["window"]:  # measured on the same rows
-            assert row["output_error"] == pytest.approx(np.mean(others), rel=1e-5)
+        assert row["rows"] == row["window"]  # so both are measured on the same rows
+        assert row["output_error"] == pytest.approx(np.mean(others), rel=1e-5)
         assert row["output_error_max"] > 0
 
 
