@@ -173,6 +173,11 @@ std::string TraceDocument::mainPolicy() const {
     if (policy(named) != nullptr) {
         return named;
     }
+    const auto evicting =
+        std::ranges::find_if(policies, [](const PolicyView& view) { return view.name != "full"; });
+    if (evicting != policies.end()) {
+        return evicting->id;
+    }
     return policies.empty() ? std::string() : policies.front().id;
 }
 

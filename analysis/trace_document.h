@@ -54,7 +54,8 @@ struct TraceDocument {
     bool isLinear(std::int64_t layer) const { return kinds().isLinear(layer); }
     /// Tokens that a sliding layer sees, 0 = a full layer.
     std::int64_t slidingWindow(std::int64_t layer) const;
-    /// Whose scores /scores holds in a comparison, else the first; "" without policies.
+    /// Whose scores /scores holds: the one that a comparison names, else the first that evicts,
+    /// else the first; "" without policies.
     std::string mainPolicy() const;
 };
 

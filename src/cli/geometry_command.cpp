@@ -9,6 +9,7 @@
 #include "cli/similarity_table.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -44,14 +45,16 @@ public:
 
     void find(GeometryReport& report) {
         const analysis::PolicyView* stored = storedPolicy();
-        const bool firstStored = stored != nullptr && stored->id == m_document.policies.front().id;
+        const bool scored = stored != nullptr && stored->id == m_document.mainPolicy();
         if (stored != nullptr) {
             addSurvivors(stored->record.kept, stored->title, report);
+            report.survivorsLine = lineOf(stored, "");
         }
-        if (m_options.policy.empty() || firstStored) { // /scores are those of the first policy
+        if (m_options.policy.empty() || scored) { // /scores are those of the main policy
             report.relations =
                 analysis::importanceRelations(*m_document.reader, report.table.notes);
             report.scores = report.relations.empty() ? "" : "recorded";
+            report.scoresLine = m_document.provenance(stored != nullptr ? stored->id : "");
         }
         if (report.relations.empty()) {
             replay(stored, report);
@@ -60,10 +63,14 @@ public:
 
 private:
     const analysis::PolicyView* storedPolicy() const {
-        if (!m_options.policy.empty()) {
-            return m_document.policy(m_options.policy);
-        }
-        return m_document.policies.empty() ? nullptr : &m_document.policies.front();
+        return m_document.policy(m_options.policy.empty() ? m_document.mainPolicy()
+                                                          : m_options.policy);
+    }
+
+    /// The line above tables: of a stored policy, or of one that was replayed.
+    std::string lineOf(const analysis::PolicyView* stored, const std::string& replayed) const {
+        return stored != nullptr ? m_document.provenance(stored->id)
+                                 : m_document.provenance("") + ", " + replayed + " replayed";
     }
 
     void addSurvivors(const std::vector<std::uint8_t>& kept, const std::string& policy,
@@ -88,8 +95,10 @@ private:
         const analysis::ReplayResult result = replayer.replay(request, {}, m_cancel);
         report.relations = analysis::importanceRelations(result);
         report.scores = stored != nullptr ? stored->title : text;
+        report.scoresLine = lineOf(stored, text);
         if (stored == nullptr && result.policy.compresses) {
             addSurvivors(result.kept(), text, report);
+            report.survivorsLine = report.scoresLine;
         }
     }
 
@@ -118,10 +127,28 @@ void checkOptions(const GeometryOptions& options) {
     checkSimilarityOptions(options.similarity, options.layer);
 }
 
+void checkHasCache(const analysis::TraceDocument& document, std::int64_t layer) {
+    if (document.isLinear(layer)) {
+        std::vector<std::int64_t> others;
+        for (std::int64_t other = 0; other < document.dimensions.layers; ++other) {
+            if (!document.isLinear(other)) {
+                others.push_back(other);
+            }
+        }
+        throwUsage(fmt::format("Layer {} has no KV cache (linear attention): it has neither keys "
+                               "nor survivors.",
+                               layer),
+                   others.empty() ? "No layer of this trace has one."
+                                  : fmt::format("These have one: {}.", fmt::join(others, ", ")));
+    }
+}
+
 void writeTables(const GeometryOptions& options, const GeometryReport& report,
                  const std::string& provenance) {
     if (!options.csv.empty()) {
-        writeCsv(options.csv, analysis::geometryCsv(provenance, report.table, report.relations));
+        writeCsv(options.csv,
+                 analysis::geometryCsv(report.relations.empty() ? provenance : report.scoresLine,
+                                       report.table, report.relations));
     }
     if (!options.spectrumCsv.empty()) {
         writeCsv(options.spectrumCsv, analysis::spectrumCsv(provenance, report.table));
@@ -131,8 +158,9 @@ void writeTables(const GeometryOptions& options, const GeometryReport& report,
             throwUsage("The trace holds no survivors for --survivors-csv.",
                        "Name a policy with a budget: --policy ecokv:budget=64.");
         }
-        writeCsv(options.survivorsCsv, analysis::survivorDistanceCsv(provenance, *report.survivors,
-                                                                     report.table.kvHeads));
+        writeCsv(options.survivorsCsv,
+                 analysis::survivorDistanceCsv(report.survivorsLine, *report.survivors,
+                                               report.table.kvHeads));
     }
 }
 
@@ -140,13 +168,14 @@ void geometryCommand(const GeometryOptions& options) {
     checkOptions(options);
     const SignalCancel cancel;
     const auto document = analysis::openTrace(options.trace);
+    checkHasCache(*document, options.layer);
     writeSimilarity(options.similarity, options.layer, *document); // cheap, and may refuse
     const bool stored = document->policy(options.policy) != nullptr;
     GeometryReport report;
     report.trace = options.trace.string();
     report.split = !options.noSplit;
     analysis::GeometryRequest request;
-    request.policyId = stored ? options.policy : std::string();
+    request.policyId = stored ? options.policy : document->mainPolicy();
     request.cancel = cancel.token();
     report.table = analysis::geometryTable(*document->reader, request);
     ScoreFinder(*document, options, cancel.token()).find(report);

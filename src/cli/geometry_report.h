@@ -14,6 +14,8 @@ namespace ecokv::cli {
 struct GeometryReport {
     std::string trace;  ///< path as given
     std::string scores; ///< where importance comes from: "recorded", or a policy; "" = nowhere
+    /// First lines of tables: they name the policy whose importance and survivors are in them.
+    std::string scoresLine, survivorsLine;
     analysis::GeometryTable table;
     std::vector<analysis::ImportanceRelation> relations;
     std::optional<analysis::SurvivorClusters> survivors;

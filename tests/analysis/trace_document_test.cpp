@@ -69,6 +69,10 @@ TEST(TraceDocument, policiesOfAComparisonAreToldApart) {
     EXPECT_EQ(document->policies[1].title, "ecokv, budget 16, pre");
     EXPECT_EQ(document->policies[2].title, "ecokv, budget 24");
     EXPECT_EQ(document->mainPolicy(), "2");
+    TraceDocument older = *document; // "full" in front evicts nothing and has no scores
+    older.run.reset();
+    older.policies[0].name = "full";
+    EXPECT_EQ(older.mainPolicy(), "1");
     EXPECT_EQ(openTrace(test::writeSampleTrace(folder / "b.ecokv.h5"))->mainPolicy(), "0");
 }
 
