@@ -129,7 +129,8 @@ std::optional<GeometryContrast> contrast(const GeometryTable& table, const std::
     const auto& b = table.metrics.at(second);
     GeometryContrast result;
     for (std::size_t i = 0; i < a.size(); ++i) {
-        if (std::isfinite(a[i]) && std::isfinite(b[i])) {
+        const bool counts = table.counts(static_cast<std::int64_t>(i) / table.kvHeads);
+        if (counts && std::isfinite(a[i]) && std::isfinite(b[i])) {
             result.first += static_cast<double>(a[i]);
             result.second += static_cast<double>(b[i]);
             result.more += a[i] > b[i] ? 1 : 0;
@@ -149,7 +150,7 @@ std::vector<RankedHead> rankedHeads(const GeometryTable& table, const std::strin
     for (std::int64_t head = 0; head < table.layers * table.kvHeads; ++head) {
         const std::int64_t layer = head / table.kvHeads, kvHead = head % table.kvHeads;
         const auto value = static_cast<double>(table.value(metric, layer, kvHead));
-        if (std::isfinite(value)) {
+        if (table.counts(layer) && std::isfinite(value)) {
             heads.push_back({layer, kvHead, value});
         }
     }
@@ -193,7 +194,13 @@ std::vector<std::string> describeGeometry(const GeometryTable& table,
     describeRedundancy(table, lines);
     describeKinds(table, lines);
     describeRotation(table, lines);
-    describeRelations(relations, lines);
+    std::vector<ImportanceRelation> own = relations;
+    std::erase_if(own, [&](const auto& relation) { return !table.counts(relation.layer); });
+    describeRelations(own, lines);
+    if (table.leftOut() > 0) {
+        lines.push_back(fmt::format("Left out of these lines: {} of {} layers (not evicted).",
+                                    table.leftOut(), table.layers));
+    }
     if (survivors) {
         describeClusters(*survivors, lines);
     }

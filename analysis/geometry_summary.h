@@ -14,7 +14,8 @@
 
 namespace ecokv::analysis {
 
-/// Means over heads of one quantity measured in two ways, and in how many heads the first is more.
+/// Means over heads of one quantity measured in two ways, and in how many heads the first is more;
+/// of layers that count (GeometryTable::counted), as everything here.
 struct GeometryContrast {
     double first = 0, second = 0;     ///< means over the heads where both are known
     std::int64_t heads = 0, more = 0; ///< heads compared; heads where the first is larger

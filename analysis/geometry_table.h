@@ -7,6 +7,8 @@
 #include "base/progress.h"
 #include "trace/trace_reader.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -27,11 +29,17 @@ struct GeometryTable {
     /// spectrum, spectrum_pre -> [layer, kvHead, dim].
     std::map<std::string, std::vector<float>> spectra;
     bool measured = false; ///< from keys; else as recorded
+    /// [layer] whether the summary speaks of its heads (LayerKinds::counted); empty = of all.
+    std::vector<bool> counted = {};
     /// Layers whose keys hold NaN or Inf, ascending: NaN in metrics and spectra.
     std::vector<std::int64_t> notFinite = {};
     std::vector<std::string> notes; ///< what is missing and why
 
     bool has(const std::string& name) const { return metrics.contains(name); }
+    bool counts(std::int64_t layer) const {
+        return counted.empty() || counted.at(static_cast<std::size_t>(layer));
+    }
+    std::int64_t leftOut() const { return std::ranges::count(counted, false); }
     float value(const std::string& name, std::int64_t layer, std::int64_t kvHead) const;
 };
 

@@ -8,8 +8,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
 #include <span>
 
 namespace ecokv::analysis {
@@ -76,6 +78,13 @@ std::vector<TokenDiff> countTokens(const std::vector<HeadDiff>& heads, std::int6
     return differing;
 }
 
+std::vector<std::int64_t> eitherOf(const std::vector<std::int64_t>& a,
+                                   const std::vector<std::int64_t>& b) {
+    std::set<std::int64_t> all(a.begin(), a.end());
+    all.insert(b.begin(), b.end());
+    return {all.begin(), all.end()};
+}
+
 void fillMeans(PolicyDiff& diff, const std::vector<bool>& counted) {
     double ranked = 0, kept = 0;
     for (const HeadDiff& head : diff.heads) {
@@ -87,7 +96,7 @@ void fillMeans(PolicyDiff& diff, const std::vector<bool>& counted) {
         diff.spearman += std::isnan(head.spearman) ? 0 : head.spearman;
         ranked += std::isnan(head.spearman) ? 0 : 1;
     }
-    diff.jaccard = kept > 0 ? diff.jaccard / kept : 1.0;
+    diff.jaccard = kept > 0 ? diff.jaccard / kept : diff.notFinite.empty() ? 1.0 : kNone;
     diff.spearman = ranked > 0 ? diff.spearman / ranked : kNone;
 }
 
@@ -102,7 +111,7 @@ PolicyDiff diffPolicies(const trace::Dimensions& d, const DiffSide& a, const Dif
         (ranked && (a.score.size() != entries || b.score.size() != entries))) {
         throwInternal("Policies of different traces were to be compared.");
     }
-    PolicyDiff diff{a.name, b.name, {}, {}, 0, 0};
+    PolicyDiff diff{a.name, b.name, {}, {}, eitherOf(a.notFinite, b.notFinite), 0, 0};
     for (std::int64_t head = 0; head < heads; ++head) {
         HeadDiff one = diffHead(headOf(a.kept, head, d.tokens), headOf(b.kept, head, d.tokens));
         one.layer = head / d.kvHeads;
@@ -110,6 +119,11 @@ PolicyDiff diffPolicies(const trace::Dimensions& d, const DiffSide& a, const Dif
         one.spearman = ranked ? rankCorrelation(headOf(a.score, head, d.tokens),
                                                 headOf(b.score, head, d.tokens))
                               : kNone;
+        if (std::ranges::binary_search(diff.notFinite, one.layer)) {
+            one.jaccard = one.spearman = kNone;
+            one.onlyA.clear();
+            one.onlyB.clear();
+        }
         diff.heads.push_back(std::move(one));
     }
     diff.tokens = countTokens(diff.heads, d.tokens);

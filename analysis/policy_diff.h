@@ -16,6 +16,7 @@ struct DiffSide {
     std::string name;
     std::vector<std::uint8_t> kept; ///< [layer, kvHead, token] 1 = survives
     std::vector<float> score;       ///< [layer, kvHead, token], NaN = no candidate; empty = unknown
+    std::vector<std::int64_t> notFinite = {}; ///< layers of which nothing can be said
 };
 
 struct HeadDiff {
@@ -35,8 +36,10 @@ struct PolicyDiff {
     std::string nameA, nameB;
     std::vector<HeadDiff> heads;   ///< by layer, kvHead
     std::vector<TokenDiff> tokens; ///< those that any head keeps on one side only, by position
-    /// Means over the heads of layers that count (LayerKinds) and have one; a NaN spearman: none
-    /// has.
+    /// Layers with numbers that are not finite on either side, ascending: NaN in their heads, which
+    /// differ in no token.
+    std::vector<std::int64_t> notFinite;
+    /// Means over the heads of layers that count (LayerKinds) and have one; NaN: none has.
     double jaccard = 0, spearman = 0;
 };
 

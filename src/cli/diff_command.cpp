@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "analysis/finite_layers.h"
 #include "analysis/policy_diff.h"
 #include "cli/commands.h"
 #include "cli/csv_file.h"
@@ -69,6 +70,7 @@ std::string diffJson(const analysis::PolicyDiff& diff, const Prompt& prompt,
               {"mean_spearman", jsonNumber(diff.spearman)},
               {"heads", Json::array()},
               {"tokens", Json::array()},
+              {"not_finite", diff.notFinite},
               {"notes", notes}};
     for (const analysis::HeadDiff& head : diff.heads) {
         json["heads"].push_back({{"layer", head.layer},
@@ -133,7 +135,10 @@ void printDiff(const analysis::PolicyDiff& diff, const Prompt& prompt, const Lay
         table.addRow({fmt::format("{}", head.layer), fmt::format("{}", head.kvHead),
                       fmt::format("{}", head.keptA), fmt::format("{}", head.keptB),
                       fmt::format("{}", head.both), numberCell(head.jaccard),
-                      numberCell(head.spearman), layerRemark(kinds, head.layer)});
+                      numberCell(head.spearman),
+                      std::ranges::binary_search(diff.notFinite, head.layer)
+                          ? "not finite"
+                          : layerRemark(kinds, head.layer)});
     }
     table.addRow(
         {"all", "mean", "", "", "", numberCell(diff.jaccard), numberCell(diff.spearman), ""});
@@ -154,7 +159,11 @@ void diffCommand(const DiffCommand& options) {
     const LayerKinds kinds = model.kinds();
     const analysis::PolicyDiff diff =
         analysis::diffPolicies(sides.reader().dimensions(), a, b, kinds);
-    for (const std::string& note : sides.notes()) {
+    std::vector<std::string> notes = sides.notes();
+    if (!diff.notFinite.empty()) {
+        notes.push_back(analysis::notFiniteNote(diff.notFinite));
+    }
+    for (const std::string& note : notes) {
         fmt::print(stderr, "note: {}\n", note);
     }
     if (!options.csv.empty()) {
@@ -162,7 +171,7 @@ void diffCommand(const DiffCommand& options) {
     }
     const Prompt prompt = sides.reader().prompt();
     if (options.json) {
-        fmt::print("{}\n", diffJson(diff, prompt, sides.notes()));
+        fmt::print("{}\n", diffJson(diff, prompt, notes));
     } else {
         printDiff(diff, prompt, kinds);
     }

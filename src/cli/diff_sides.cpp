@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "cli/diff_sides.h"
 
+#include "analysis/finite_layers.h"
 #include "base/error.h"
 
 #include <fmt/format.h>
@@ -76,7 +77,7 @@ analysis::DiffSide DiffSides::replayedSide(const policy::PolicyConfig& config) {
     ReplayProgress progress;
     const analysis::ReplayResult replayed = replayer().replay(
         {config}, [&](const Progress& now) { progress.show(now); }, m_cancel);
-    analysis::DiffSide side{policy::policyText(config), replayed.kept(), {}};
+    analysis::DiffSide side{policy::policyText(config), replayed.kept(), {}, replayed.notFinite};
     for (const auto& layer : replayed.layers) {
         side.score.insert(side.score.end(), layer->score.begin(), layer->score.end());
     }
@@ -85,7 +86,8 @@ analysis::DiffSide DiffSides::replayedSide(const policy::PolicyConfig& config) {
 
 analysis::DiffSide DiffSides::storedSide(const std::string& id) {
     const trace::PolicyRecord record = m_reader->policy(id);
-    return {storedName(record), record.kept, storedScores(id, record)};
+    return {storedName(record), record.kept, storedScores(id, record),
+            analysis::notedNotFinite(*m_reader)};
 }
 
 // A trace holds the scores of its first policy; those of others are computed again, and used if

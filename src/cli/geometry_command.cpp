@@ -177,7 +177,9 @@ void geometryCommand(const GeometryOptions& options) {
     analysis::GeometryRequest request;
     request.policyId = stored ? options.policy : document->mainPolicy();
     request.cancel = cancel.token();
+    report.kinds = document->kinds();
     report.table = analysis::geometryTable(*document->reader, request);
+    report.table.counted = report.kinds.counted(report.table.layers);
     ScoreFinder(*document, options, cancel.token()).find(report);
     std::erase_if(report.relations, [&](const analysis::ImportanceRelation& relation) {
         return std::ranges::binary_search(report.table.notFinite, relation.layer);

@@ -2,6 +2,7 @@
 #include "cli/geometry_report.h"
 
 #include "cli/json_text.h"
+#include "cli/layer_remark.h"
 #include "cli/text_table.h"
 
 #include <fmt/format.h>
@@ -75,7 +76,10 @@ Json relationJson(const ImportanceRelation& relation) {
 
 Json headJson(const GeometryReport& report, std::int64_t layer, std::int64_t kvHead) {
     const analysis::GeometryTable& table = report.table;
-    Json json{{"layer", layer}, {"kv_head", kvHead}, {"metrics", Json::object()}};
+    Json json{{"layer", layer},
+              {"kv_head", kvHead},
+              {"evicted", report.kinds.isEvicted(layer)},
+              {"metrics", Json::object()}};
     for (const auto& [name, values] : table.metrics) {
         json["metrics"][name] = jsonNumber(table.value(name, layer, kvHead));
     }
@@ -124,8 +128,9 @@ std::string geometryText(const GeometryReport& report) {
     for (std::int64_t head = 0; head < report.table.layers * report.table.kvHeads; ++head) {
         const std::int64_t layer = head / report.table.kvHeads;
         auto row = rowOf(report, columns, layer, head % report.table.kvHeads);
-        row.emplace_back(std::ranges::binary_search(report.table.notFinite, layer) ? "not finite"
-                                                                                   : "");
+        row.emplace_back(std::ranges::binary_search(report.table.notFinite, layer)
+                             ? "not finite"
+                             : layerRemark(report.kinds, layer));
         table.addRow(row);
     }
     std::string text = table.text() + "\n";
@@ -156,6 +161,7 @@ std::string geometryJson(const GeometryReport& report) {
               {"head_dim", table.dim},
               {"source", table.measured ? "keys" : "recorded"},
               {"not_finite", table.notFinite},
+              {"layers_left_out", table.leftOut()},
               {"notes", table.notes},
               {"heads", Json::array()},
               {"summary", analysis::describeGeometry(table, report.relations, report.survivors)}};

@@ -19,7 +19,8 @@ struct GeometryReport {
     analysis::GeometryTable table;
     std::vector<analysis::ImportanceRelation> relations;
     std::optional<analysis::SurvivorClusters> survivors;
-    bool split = true; ///< image and text tokens apart
+    LayerKinds kinds = {}; ///< of the document that was read
+    bool split = true;     ///< image and text tokens apart
 };
 
 /// One line per head, then the summary.

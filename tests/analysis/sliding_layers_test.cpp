@@ -76,6 +76,29 @@ TEST_F(SlidingTrace, clustersAreOfHeadsThatEvict) {
               (std::vector<std::int64_t>{4, 5}));
 }
 
+TEST_F(SlidingTrace, theSummaryOfGeometryIsOfTheOthers) {
+    GeometryTable table = geometryTable(*m_reader);
+    const trace::ModelRecord model = m_reader->model().value();
+    table.counted = model.kinds().counted(table.layers);
+    EXPECT_EQ(table.leftOut(), 2);
+    double mean = 0;
+    for (const std::size_t head : kEvictedHeads) {
+        mean += static_cast<double>(table.metrics.at("redundancy_cosine")[head]) / 4;
+    }
+    const auto undone = contrast(table, "redundancy_cosine_pre", "redundancy_cosine");
+    ASSERT_TRUE(undone);
+    EXPECT_EQ(undone->heads, 4);
+    EXPECT_NEAR(undone->second, mean, 1e-12);
+    EXPECT_EQ(rankedHeads(table, "redundancy_cosine").size(), 4U);
+    std::vector<ImportanceRelation> relations(2); // of a sliding layer, and of one that evicts
+    relations[0].composite = relations[0].cosine = relations[0].euclid = {-1, 0};
+    relations[1].composite = relations[1].cosine = relations[1].euclid = {0.5, 0};
+    relations[1].layer = 1;
+    const auto lines = describeGeometry(table, relations, std::nullopt);
+    EXPECT_EQ(lines.back(), "Left out of these lines: 2 of 4 layers (not evicted).");
+    EXPECT_NE(lines[lines.size() - 3].find("+0.50 (cosine), +0.50 (Euclid)"), std::string::npos);
+}
+
 TEST_F(SlidingTrace, aDiffMeansTheHeadsThatCanDiffer) {
     const ReplayResult a = replay("ecokv:budget=20,recent=4"), b = replay("streaming:budget=20");
     const trace::ModelRecord model = m_reader->model().value();

@@ -66,3 +66,21 @@ def test_a_layer_without_a_cache_has_no_geometry(recorded: Path, tmp_path: Path,
     done = run_program("ecokv", "geometry", path, "--layer", 0, *head, *((table,) if head else ()))
     assert done.returncode == 2 and "Layer 0 has no KV cache" in done.stderr and "These have one: 1, 2" in done.stderr
     assert not done.stdout and not table.exists()
+
+
+def test_layers_that_slide_are_listed_and_in_no_mean(recorded: Path, tmp_path: Path) -> None:
+    path = tmp_path / "sliding.ecokv.h5"
+    shutil.copy(recorded, path)
+    with h5py.File(path, "r+") as trace:
+        layers, kv_heads = trace["tensors/keys"].shape[:2]
+        trace["model"].create_dataset("sliding_windows", data=np.array([32] + [0] * (layers - 1), np.int64))
+        undone, rotated = (trace[f"heads/redundancy_cosine{name}"][1:].astype(np.float64) for name in ("_pre", ""))
+    report = run_ecokv("geometry", path)
+    summary = " ".join(report["summary"])
+    assert report["layers_left_out"] == 1 and f"1 of {layers} layers (not evicted)" in summary
+    assert [head["evicted"] for head in report["heads"]] == [False] * kv_heads + [True] * ((layers - 1) * kv_heads)
+    assert report["heads"][0]["metrics"]["anisotropy"] is not None
+    assert (f"moves the mean redundancy from {rotated.mean():.2f} to {undone.mean():.2f}; it grows in "
+            f"{(undone > rotated).sum()} of {undone.size} heads") in summary
+    text = run_program("ecokv", "geometry", path).stdout.splitlines()
+    assert all(text[1 + head].endswith("sliding, not evicted") == (head < kv_heads) for head in range(layers * kv_heads))

@@ -133,6 +133,28 @@ def test_geometry_says_not_finite(damaged_trace: dict[str, Path], tmp_path: Path
     assert lines and all(line.endswith("not finite") for line in lines), lines
 
 
+@pytest.mark.parametrize("noted", [True, False])
+def test_diffs_say_not_finite_and_means_leave_the_layer_out(damaged_trace: dict[str, Path], tmp_path: Path, noted: bool) -> None:
+    """As the run noted it, with survivors it stored, and found in the keys."""
+    trace = damaged_trace["bad"]
+    if not noted:
+        trace = tmp_path / "keys.h5"
+        with h5py.File(damaged_trace["bad"]) as source, h5py.File(trace, "w") as file:
+            source.copy("tensors", file)
+    sides = ["--a", "0" if noted else "ecokv:budget=48", "--b", "streaming:budget=48"]
+    result = run_ecokv("diff", trace, *sides)
+    assert result["not_finite"] == [DAMAGED] and any("Layer 2 holds numbers" in note for note in result["notes"])
+    others = [head["jaccard"] for head in result["heads"] if head["layer"] != DAMAGED]
+    assert result["mean_jaccard"] == pytest.approx(np.mean(others), abs=1e-12)
+    for head in result["heads"]:
+        assert (head["jaccard"] is None) == (head["layer"] == DAMAGED)
+        assert head["layer"] != DAMAGED or not head["only_a"] + head["only_b"]
+    done = run_program("ecokv", "diff", trace, *sides)
+    lines = [line for line in done.stdout.splitlines() if line.split()[:1] == ["2"]]
+    assert lines and all(line.endswith("not finite") for line in lines), lines
+    assert "Layer 2 holds numbers that are not finite" in done.stderr
+
+
 def test_no_table_is_made_of_numbers_that_are_none(damaged_trace: dict[str, Path], tmp_path: Path) -> None:
     done = run_program("ecokv", "export-table", damaged_trace["bad"], "--out", tmp_path / "t.json")
     assert done.returncode == 3 and "layer 2 head 0" in done.stderr, done.stderr
