@@ -31,7 +31,8 @@ private:
     std::size_t m_sent = 0;
 };
 
-/// What each head holds with the token that comes next.
+} // namespace
+
 void noteLengths(const cache::KvCache& cache, CacheHistory& history) {
     const cache::CacheShape& shape = cache.shape();
     history.layers = shape.layers;
@@ -46,8 +47,6 @@ void noteLengths(const cache::KvCache& cache, CacheHistory& history) {
         }
     }
 }
-
-} // namespace
 
 float logProbability(const std::vector<float>& logits, TokenId id) {
     const float top = *std::max_element(logits.begin(), logits.end());

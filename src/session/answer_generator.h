@@ -35,6 +35,9 @@ struct GenerationParams {
 Answer generateAnswer(model::Model& model, cache::KvCache& cache, std::vector<float> logits,
                       const GenerationParams& params);
 
+/// Appends what each head of `cache` holds with the token that comes next.
+void noteLengths(const cache::KvCache& cache, CacheHistory& history);
+
 /// Natural log of the softmax probability of `id` in `logits`.
 float logProbability(const std::vector<float>& logits, TokenId id);
 

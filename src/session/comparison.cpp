@@ -163,9 +163,7 @@ ComparedPolicy Comparison::compare(std::size_t index) {
         takeFromFull(result);
     } else {
         result.ledger = makeLedger(*variant.cache, variant.policy);
-        cache::KvCache forcedCache = variant.cache->clone(m_setup.maxNewTokens);
-        const ForcedSteps forced =
-            forceAlong(m_continuation, *m_setup.model, forcedCache, m_setup.cancel, result.seconds);
+        const ForcedSteps forced = force(*variant.cache, result.seconds);
         const ForcedSummary summary = summarise(forced, m_continuation.answer.logprob);
         result.kl = forced.kl;
         result.top1Agree = forced.top1Agree;
@@ -184,19 +182,26 @@ ComparedPolicy Comparison::compare(std::size_t index) {
     return result;
 }
 
-/// A greedy answer that never leaves the continuation is the continuation: the forced pass was it.
+/// On a copy, which is gone afterwards: there are never two beside the original.
+ForcedSteps Comparison::force(const cache::KvCache& kept, double& seconds) const {
+    cache::KvCache copy = kept.clone(m_setup.maxNewTokens);
+    return forceAlong(m_continuation, *m_setup.model, copy, m_setup.cancel, seconds);
+}
+
+/// A greedy answer that never leaves the continuation has its words, and the forced pass was it.
 void Comparison::answerFreely(const Variant& variant, const ForcedSteps& forced,
                               ComparedPolicy& result) {
     if (forced.top == m_continuation.answer.tokenIds) {
         result.answer = m_continuation.answer;
         result.answer.logprob = forced.logprob;
+        result.answer.cache = forced.cache;
     } else {
         GenerationParams params;
         params.maxNewTokens = m_setup.maxNewTokens;
         params.cancel = m_setup.cancel;
+        cache::KvCache copy = variant.cache->clone(params.maxNewTokens); // with room, as in a run
         const StopWatch watch;
-        result.answer =
-            generateAnswer(*m_setup.model, *variant.cache, m_continuation.logits.front(), params);
+        result.answer = generateAnswer(*m_setup.model, copy, m_continuation.logits.front(), params);
         result.seconds = watch.seconds();
     }
     result.tokensPerSecond = speedOf(result.answer.tokenIds.size(), result.seconds);

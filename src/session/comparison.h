@@ -42,6 +42,7 @@ public:
 
 private:
     ComparedPolicy compare(std::size_t index);
+    ForcedSteps force(const cache::KvCache& kept, double& seconds) const;
     void answerFreely(const Variant& variant, const ForcedSteps& forced, ComparedPolicy& result);
     void takeFromFull(ComparedPolicy& result) const;
     void measureErrors();

@@ -5,6 +5,7 @@
 // Pure functions.
 
 #include "base/ids.h"
+#include "session/run_result.h"
 
 #include <cstdint>
 #include <optional>
@@ -29,6 +30,7 @@ struct ForcedSteps {
     std::vector<std::uint8_t> top1Agree; ///< [step] 1 = the greedy choice is the same
     std::vector<float> logprob;          ///< [step] of the continuation's token, kept cache
     std::vector<TokenId> top;            ///< [step] greedy choice of the kept cache
+    CacheHistory cache = {};             ///< of the kept cache
 };
 
 /// Means over the steps that read the evicted cache: all but step 0. Empty = there is none.

@@ -60,6 +60,7 @@ ForcedSteps forceAlong(const Continuation& continuation, model::Model& model, ca
             logits = model.decode(continuation.answer.tokenIds[step - 1], cache, cancel);
             seconds += watch.seconds();
         }
+        noteLengths(cache, steps.cache);
         const std::vector<float>& kept = step > 0 ? logits : full; // the prefill is shared
         steps.kl.push_back(static_cast<float>(klDivergence(full, kept)));
         steps.top.push_back(topToken(kept));

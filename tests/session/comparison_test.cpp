@@ -101,6 +101,8 @@ TEST(Comparison, everyPolicyKeepsAndAnswersAsItDoesAlone) {
         EXPECT_EQ(row.answer.text, single.answer.text);
         EXPECT_EQ(row.ledger.keptTokens, single.ledger.keptTokens);
         EXPECT_EQ(row.ledger.keptBytes, single.ledger.keptBytes);
+        EXPECT_EQ(row.answer.cache.keptLength, single.answer.cache.keptLength);
+        EXPECT_EQ(row.answer.cache.bytes, single.answer.cache.bytes);
         const auto here = reader.policy(row.traceId);
         const auto there = trace::TraceReader(alone.path()).policy("0");
         EXPECT_EQ(here.kept, there.kept);
@@ -201,6 +203,36 @@ TEST(Comparison, theTraceHoldsAllPoliciesAndTheContinuation) {
     const auto whole = reader.policy(result.compared[2].traceId).kept;
     EXPECT_EQ(std::accumulate(whole.begin(), whole.end(), std::size_t{0}), whole.size());
     EXPECT_NE(result.compared[2].note.find("not compressed"), std::string::npos);
+}
+
+// F030: the words of the full answer, but from a cache of 48 tokens.
+TEST(Comparison, anAnswerThatNeverLeavesTheFullOneRecordsItsOwnCache) {
+    const TraceFile file;
+    RunConfig config = comparing({"ecokv:budget=48"});
+    config.trace = file.path();
+    const RunResult result = run(config);
+    const ComparedPolicy& kept = result.compared[1];
+    ASSERT_FALSE(kept.divergence);
+    const trace::TraceReader reader(file.path());
+    const auto model = reader.dimensions();
+    const std::int64_t heads = model.layers * model.kvHeads;
+    const std::int64_t steps = std::ssize(result.fullAnswer.tokenIds);
+    ASSERT_GT(steps, 1);
+    for (const auto& [id, prompt] : {std::pair{result.compared[0].traceId, model.tokens},
+                                     std::pair{kept.traceId, std::int64_t{48}}}) {
+        SCOPED_TRACE(prompt);
+        std::vector<std::int32_t> lengths; // each step counts its own token
+        for (std::int64_t step = 0; step < steps; ++step) {
+            lengths.insert(lengths.end(), static_cast<std::size_t>(heads),
+                           static_cast<std::int32_t>(prompt + step + 1));
+        }
+        const auto decode = reader.policyDecode(id);
+        ASSERT_TRUE(decode);
+        EXPECT_EQ(decode->keptLength, lengths);
+        // keys and values of f32, with the room that was reserved for the answer
+        EXPECT_EQ(std::get<std::int64_t>(decode->attributes.at("peak_bytes")),
+                  2 * heads * model.headDim * (prompt + config.maxNewTokens) * 4);
+    }
 }
 
 // F031: one impossible row does not cost the others.
