@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <utility>
 #include <vector>
 
 namespace ecokv::cli {
@@ -80,6 +81,19 @@ void addPolicySettings(CLI::App& command, PolicyOptions& o) {
         ->check(CLI::IsMember({"post", "pre"}))
         ->capture_default_str();
     command.add_option("--seed", o.seed, "Of `random` and of sampling")->capture_default_str();
+}
+
+void refuseBesideLists(const CLI::App& command) {
+    for (const auto& [list, single] :
+         {std::pair{"--budgets", "--budget"}, std::pair{"--budgets", "--ratio"},
+          std::pair{"--allocators", "--allocator"}}) {
+        if (isGiven(command, list) && isGiven(command, single)) {
+            throwUsage(fmt::format("{} and {} contradict each other.", single, list),
+                       fmt::format("Leave {} out: {} holds for every policy that does not name its "
+                                   "own.",
+                                   single, list));
+        }
+    }
 }
 
 void addPolicyOptions(CLI::App& command, PolicyOptions& o) {

@@ -26,7 +26,10 @@ struct PolicyOptions {
 void addBudgetOption(CLI::App& command, std::int64_t& tokens, const std::string& what);
 /// --budget, --allocator, --window, ...: everything but the policy's name.
 void addPolicySettings(CLI::App& command, PolicyOptions& options);
-/// The above and --policy.
+/// What a list varies has no single value beside it: throws Error{Usage} for --budgets with
+/// --budget or --ratio, and for --allocators with --allocator.
+void refuseBesideLists(const CLI::App& command);
+/// The settings and --policy.
 void addPolicyOptions(CLI::App& command, PolicyOptions& options);
 
 /// `base` with the flags that were given: defaults for policies that are named otherwise.

@@ -141,6 +141,7 @@ void finishComparison(const CLI::App& run, const RunOptions& o, session::RunConf
                        "Name every policy in --compare; the full cache is always part of it.");
         }
     }
+    refuseBesideLists(run);
     if (run.count("--csv") > 0) {
         checkCsvPath(o.csv);
         std::error_code error;
@@ -189,7 +190,7 @@ session::RunConfig finishConfig(const CLI::App& run, const RunOptions& o) {
                                            "questions about the same pictures.");
     }
     const bool budgetGiven = run.count("--budget") > 0 || config.policy.budget > 0 ||
-                             config.policy.ratio.has_value() || config.decodeBudget > 0 ||
+                             config.policy.ratio.has_value() || config.decodeBudget != 0 ||
                              !config.loadCache.empty();
     if (config.policy.scorer != "full" && !budgetGiven) {
         throwUsage(fmt::format("The policy {} needs a budget.", config.policy.scorer),

@@ -137,6 +137,7 @@ void printTable(const std::vector<analysis::SweepRow>& rows) {
 }
 
 void sweepCommand(const CLI::App& command, SweepCommand options) {
+    refuseBesideLists(command);
     if (!options.csv.empty()) {
         checkCsvPath(options.csv);
     }

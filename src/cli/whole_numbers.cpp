@@ -9,12 +9,14 @@
 #include <cstdint>
 #include <string>
 #include <system_error>
+#include <type_traits>
 
 namespace ecokv::cli {
 
 namespace {
 
-/// What is wrong with `text` as a number, "" if nothing is. CLI11 would cut what is too large.
+/// What is wrong with `text` as a number, "" if nothing is. CLI11 would cut what is too large,
+/// and count what is negative down from the largest number without a sign.
 template <class Number> std::string problemOf(const std::string& text) {
     Number number{};
     if constexpr (std::is_integral_v<Number>) {
@@ -22,6 +24,9 @@ template <class Number> std::string problemOf(const std::string& text) {
         if (error == std::errc::result_out_of_range) {
             return "is beyond 64 bits";
         }
+    }
+    if (std::is_unsigned_v<Number> && text.find('-') != std::string::npos) {
+        return "is not a whole number from 0";
     }
     if (CLI::detail::lexical_cast(text, number)) {
         return {};

@@ -4,13 +4,13 @@
 #include "policy/allocator.h"
 #include "policy/config_checks.h"
 #include "policy/head_table.h"
+#include "policy/other_layers.h"
 #include "policy/scorer.h"
 
 #include <algorithm>
 #include <limits>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 namespace ecokv::policy {
 
@@ -157,25 +157,6 @@ std::vector<std::int64_t> besideOtherLayers(const std::vector<std::int64_t>& sha
     return all;
 }
 
-void noteOtherLayers(ResolvedPolicy& policy) {
-    std::vector<std::int32_t> sliding, linear;
-    for (std::int32_t layer = 0; layer < policy.shape.layers; ++layer) {
-        if (policy.shape.isLinear(layer)) {
-            linear.push_back(layer);
-        } else if (policy.shape.isSliding(layer)) {
-            sliding.push_back(layer);
-        }
-    }
-    const auto note = [&](const char* what, const std::vector<std::int32_t>& layers) {
-        if (!layers.empty() && policy.compresses) {
-            addNote(policy, fmt::format("{}: layer{} {}", what, layers.size() > 1 ? "s" : "",
-                                        fmt::join(layers, ", ")));
-        }
-    };
-    note("sliding, not evicted", sliding);
-    note("no KV cache (linear attention)", linear);
-}
-
 /// Where everything stays, the numbers only say where statistics are measured.
 void keepAll(ResolvedPolicy& policy) {
     policy.budget = policy.tokens;
@@ -241,7 +222,10 @@ ResolvedPolicy resolve(const PolicyConfig& config, std::int64_t tokens, const Mo
     if (policy.compresses && allocator.shareModel != nullptr) {
         policy.headBudgets = besideOtherLayers(allocator.shareModel(policy), policy);
     }
-    noteOtherLayers(policy);
+    if (const std::string others = otherLayersNote(policy.shape);
+        policy.compresses && !others.empty()) {
+        addNote(policy, others);
+    }
     return policy;
 }
 

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/stop_watch.h"
 #include "kernels/backend_choice.h"
+#include "policy/other_layers.h"
 #include "session/context_limit.h"
 #include "session/layer_pipeline.h"
 #include "session/ledger_book.h"
@@ -70,6 +71,10 @@ RunResult Runner::run(RunResult result) {
         openTrace();
     } else {
         restoreContext();
+    }
+    const bool saysOtherLayers = m_config.loadCache.empty() && m_policy.compresses; // in its note
+    if (!saysOtherLayers && (m_policy.compresses || evictsWhileAnswering)) {
+        noteIfAny(policy::otherLayersNote(m_policy.shape));
     }
     if (!m_variants.empty()) {
         prefillComparison();

@@ -158,6 +158,11 @@ def test_tables_of_another_model_are_refused(tmp_path: Path, demo_documents: lis
     (["--ratio", "half"], ["--ratio was given \"half\", which is not a number", "0 to 1"]),
     (["--compare", "ecokv", "--budgets", "0,16"], ["A budget of 0", "0, 16", "at least 1", "full"]),
     (["--compare", "ecokv", "--budgets", "16,x"], ["--budgets was given \"x\""]),
+    (["--compare", "ecokv", "--budgets", "12", "--budget", 40], ["--budget and --budgets contradict", "Leave --budget out"]),
+    (["--compare", "ecokv", "--budgets", "12", "--ratio", 0.5], ["--ratio and --budgets contradict"]),
+    (["--compare", "ecokv:budget=9", "--allocators", "pyramid", "--allocator", "adaptive"], ["--allocator and --allocators contradict"]),
+    (["--decode-budget", -3], ["A decode budget of -3 tokens", "--decode-budget at least 1"]),
+    (["--budget", 5, "--seed", -1], ["--seed was given \"-1\", which is not a whole number from 0"]),
     (["--ratio", 1], ["ratio is 1", "below 1"]),
     (["--budget", 5, "--allocator", "pyramids"], ["uniform, pyramid, adaptive, static"]),
     (["--budget", 5, "--allocator", "static"], ["head_weights=FILE"]),
@@ -166,6 +171,11 @@ def test_settings_that_cannot_be_are_refused(arguments: list[object], words: lis
     done = run_program("ecokv", "run", "--model", DEMO_MODEL, "--prompt", "x", *arguments)
     assert done.returncode == 2
     assert all(word in done.stderr for word in words), done.stderr
+
+
+def test_a_sweep_takes_one_budget_or_a_list_of_them(tmp_path: Path) -> None:
+    done = run_program("ecokv", "sweep", tmp_path / "unread.h5", "--policies", "ecokv", "--budgets", "12", "--budget", 40)
+    assert done.returncode == 2 and "--budget and --budgets contradict" in done.stderr, done.stderr
 
 
 def test_settings_said_twice_may_agree(demo_documents: list[dict[str, Any]]) -> None:

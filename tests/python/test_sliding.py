@@ -28,6 +28,7 @@ LATE = VISION | {"decoder": Qwen2Config, "text": SHAPE | {
 FULL_QWEN2 = VISION | {"decoder": Qwen2Config, "text": SHAPE | {"use_sliding_window": False}}
 MISTRAL = VISION | {"decoder": MistralConfig, "text": SHAPE | {"sliding_window": WINDOW, "head_dim": 24}}
 FULL_MISTRAL = VISION | {"decoder": MistralConfig, "text": SHAPE | {"sliding_window": None}}
+SLIDING_NOTE = "sliding, not evicted: layers 0, 2"
 RECIPES = {"alternating": ALTERNATING, "late": LATE, "full qwen2": FULL_QWEN2, "mistral": MISTRAL,
            "full mistral": FULL_MISTRAL}
 
@@ -169,6 +170,7 @@ def test_eviction_while_answering_leaves_sliding_layers_alone(tmp_path: Path) ->
                              "--decode-every", 2, "--trace", trace)
     tokens, steps = result["prompt_tokens"], len(result["token_ids"])
     assert result["cache"]["tokens_per_head"] == [24 + step % 2 for step in range(steps)]
+    assert result["notes"].count(SLIDING_NOTE) == 1
     with h5py.File(trace) as file:
         decode = file["policies/0/decode"]
         assert set(decode["evictions/layer"][:].tolist()) == {1, 3}
@@ -178,6 +180,21 @@ def test_eviction_while_answering_leaves_sliding_layers_alone(tmp_path: Path) ->
     held = (lengths - 1).sum(axis=(1, 2)) * row  # the token of the step is not stored yet
     assert (np.array(result["cache"]["bytes"]) >= held).all()
     assert result["cache"]["bytes"][0] >= sum(result["ledger"]["layer_bytes"][layer] for layer in (0, 2))
+
+
+@pytest.mark.parametrize(("saved", "loaded", "notes"), [
+    (["--policy", "snapkv:window=8", "--budget", 24], [], 1),
+    (["--policy", "snapkv:window=8", "--budget", 24], ["--decode-budget", 24], 1),
+    (["--policy", "full"], ["--policy", "snapkv:window=8", "--decode-budget", 24], 1),
+    (["--policy", "full"], ["--policy", "snapkv:window=8"], 0),
+])
+def test_a_loaded_context_names_the_layers_that_stay_whole(tmp_path: Path, saved: list[object], loaded: list[object], notes: int) -> None:
+    make_checkpoint(tmp_path / "model", ALTERNATING)
+    cache = tmp_path / "context.cache.h5"
+    model = ["run", "--model", tmp_path / "model", "--dtype", "f32"]
+    run_ecokv(*model, "--image", DEMO_DOCUMENTS / "notice-board.png", *saved, "--save-cache", cache)
+    result = run_ecokv(*model, "--load-cache", cache, "--ask", "ZXY?", "--max-new-tokens", 4, *loaded)
+    assert result["notes"].count(SLIDING_NOTE) == notes, result["notes"]
 
 
 def test_mean_errors_of_a_comparison_leave_sliding_layers_out(tmp_path: Path) -> None:
