@@ -48,17 +48,12 @@ const char* nameOf(Severity severity) {
 }
 
 Json memoryJson(const session::MemoryForecast& memory) {
-    return {{"weights", memory.weights},
-            {"weights_are_mapped", memory.weightsStayOnDisk},
-            {"full_layer", memory.fullLayer},
-            {"kept_cache", memory.keptCache},
-            {"full_cache", memory.fullCache},
-            {"working", memory.working},
-            {"pictures", memory.pictures},
-            {"tower", memory.tower},
-            {"besides_weights", memory.besidesWeights()},
-            {"total", memory.total()},
-            {"available", memory.available}};
+    return {{"weights", memory.weights},      {"weights_are_mapped", memory.weightsStayOnDisk},
+            {"full_layer", memory.fullLayer}, {"kept_cache", memory.keptCache},
+            {"full_cache", memory.fullCache}, {"answer_cache", memory.answerCache},
+            {"working", memory.working},      {"pictures", memory.pictures},
+            {"tower", memory.tower},          {"besides_weights", memory.besidesWeights()},
+            {"total", memory.total()},        {"available", memory.available}};
 }
 
 Json reportJson(const session::DoctorReport& report) {
@@ -147,8 +142,10 @@ void addDoctorCommand(CLI::App& app) {
     doctor->add_option("--max-new-tokens", request.maxNewTokens, "Longest answer, in tokens")
         ->check(CLI::PositiveNumber)
         ->capture_default_str();
-    doctor->add_option("--device", options->device, "auto, cpu, cuda");
-    doctor->add_option("--dtype", options->dtype, "Compute type: auto, f32, bf16");
+    doctor->add_option("--device", options->device, "auto, cpu, cuda")
+        ->check(CLI::IsMember({"auto", "cpu", "cuda"}));
+    doctor->add_option("--dtype", options->dtype, "Compute type: auto, f32, bf16")
+        ->check(CLI::IsMember({"auto", "f32", "bf16"}));
     addPictureOptions(*doctor, options->pictures);
     doctor->add_flag("--plain-prompt", options->plain, "Do not apply the model's chat template");
     doctor->add_flag("--json", options->json, "One JSON object on stdout");

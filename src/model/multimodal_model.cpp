@@ -69,7 +69,8 @@ std::optional<DamagedRow> findDamage(const cache::KvCache& cache) {
 
 /// The logits behind the last token that `cache` holds. Throws Error{BadInput} where no token can
 /// be chosen by them.
-std::vector<float> finiteLogits(const at::Tensor& logits, const cache::KvCache& cache) {
+std::vector<float> finiteLogits(const at::Tensor& logits, const cache::KvCache& cache,
+                                const Decoder& decoder) {
     std::vector<float> host = toHost(logits);
     if (std::ranges::all_of(host, [](float logit) { return std::isfinite(logit); })) {
         return host;
@@ -79,9 +80,27 @@ std::vector<float> finiteLogits(const at::Tensor& logits, const cache::KvCache& 
                                    damage->layer, damage->position),
                        logits.scalar_type());
     }
+    if (const auto part = decoder.damagedEnd(); !part.empty()) {
+        throwDamaged("What turns the last layer into logits", part);
+    }
     throwNotFinite(fmt::format("The logits behind token {} (final norm or output head)",
                                cache.tokensSeen() - 1),
                    logits.scalar_type());
+}
+
+/// Of a `picture` in words.
+void requireFinite(const VisionFeatures& features, const std::string& picture) {
+    if (!isFinite(features.rows)) {
+        throwNotFinite("The features that the vision tower gives for " + picture,
+                       features.rows.scalar_type());
+    }
+    for (std::size_t layer = 0; layer < features.deepstack.size(); ++layer) {
+        if (!isFinite(features.deepstack[layer])) {
+            throwNotFinite(
+                fmt::format("The features that deepstack merger {} gives for {}", layer, picture),
+                features.rows.scalar_type());
+        }
+    }
 }
 
 /// Positions of the image tokens of one picture, [imageToken] i64.
@@ -201,7 +220,7 @@ std::vector<float> MultimodalModel::prefill(const Prompt& prompt, cache::KvCache
                            .ropePositions = prompt.ropePositions,
                            .imageIndex = prompt.imageIndex,
                            .deepstack = deepstack};
-    return finiteLogits(m_decoder->prefill(std::move(hidden), pass), cache);
+    return finiteLogits(m_decoder->prefill(std::move(hidden), pass), cache, *m_decoder);
 }
 
 std::vector<float> MultimodalModel::extend(std::span<const TokenId> tokens, cache::KvCache& cache,
@@ -213,7 +232,7 @@ std::vector<float> MultimodalModel::extend(std::span<const TokenId> tokens, cach
         throwBadInput("There are no tokens to go on with.", "Type at least one word.");
     }
     const DecoderPass pass{cache, cancel, observer, progress};
-    return finiteLogits(m_decoder->extend(m_decoder->embed(tokens), pass), cache);
+    return finiteLogits(m_decoder->extend(m_decoder->embed(tokens), pass), cache, *m_decoder);
 }
 
 std::vector<float> MultimodalModel::decode(TokenId token, cache::KvCache& cache,
@@ -249,12 +268,8 @@ DeepFeatures MultimodalModel::mixInPictures(const Prompt& prompt, at::Tensor& hi
                           "The processor files and config.json of the model do not belong "
                           "together: download them from the same place.");
         }
-        if (!isFinite(features.rows)) {
-            throwNotFinite(fmt::format("The features that the vision tower gives for picture {} "
-                                       "({})",
-                                       picture + 1, prompt.pictures[picture].path),
-                           hidden.scalar_type());
-        }
+        const std::string& path = prompt.pictures[picture].path;
+        requireFinite(features, fmt::format("picture {} ({})", picture + 1, path));
         hidden.index_copy_(0, tokens, features.rows);
         deep.add(tokens, features.deepstack);
     }
@@ -265,8 +280,7 @@ VisionFeatures MultimodalModel::encodePicture(const PictureInput& input,
                                               const std::function<void()>& step) const {
     const at::Tensor values =
         at::from_blob(const_cast<float*>(input.values.data()), input.shape, c10::kFloat);
-    const at::Tensor pixels = values.to(toTorch(m_device), toTorch(m_dtype));
-    return m_vision->encode(pixels, input, step);
+    return m_vision->encode(values.to(toTorch(m_device), toTorch(m_dtype)), input, step);
 }
 
 bool MultimodalModel::isUnused(TokenId id) const {

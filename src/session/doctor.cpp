@@ -29,7 +29,8 @@ void addGood(DoctorReport& report, const char* topic, const char* label, std::st
     report.findings.push_back({topic, label, std::move(text), Severity::Good, ""});
 }
 
-void addMemory(DoctorReport& report, const DoctorRequest& request) {
+void addMemory(DoctorReport& report, const DoctorRequest& request, const model::ModelInfo& model,
+               DType compute) {
     const MemoryForecast& memory = *report.memory;
     addGood(report, "Memory", "Weights",
             fmt::format("{}, {}", sizeText(memory.weights),
@@ -50,6 +51,9 @@ void addMemory(DoctorReport& report, const DoctorRequest& request) {
                               sizeText(memory.keptCache), request.budget,
                               sizeText(memory.fullCache))
                 : fmt::format("{}: nothing is evicted", sizeText(memory.keptCache)));
+    addGood(report, "Memory", "Answer",
+            fmt::format("{} more in the cache behind up to {} new tokens",
+                        sizeText(memory.answerCache), request.maxNewTokens));
     addGood(report, "Memory", "Working", fmt::format("about {}", sizeText(memory.working)));
     const std::string total =
         fmt::format("{}, of which {} besides the weights", sizeText(memory.total()),
@@ -59,8 +63,7 @@ void addMemory(DoctorReport& report, const DoctorRequest& request) {
     if (memory.available > 0 && needed > memory.available) {
         report.findings.push_back(
             {"Memory", "In all", fmt::format("{}; {} are free", total, sizeText(memory.available)),
-             Severity::Note,
-             "Give a smaller budget, fewer or smaller pictures, or --prefill-chunk."});
+             Severity::Note, memoryAdvice(memory, model, compute)});
     } else if (memory.available > 0 && memory.total() > memory.available) {
         report.findings.push_back(
             {"Memory", "In all", fmt::format("{}; {} are free", total, sizeText(memory.available)),
@@ -128,9 +131,10 @@ void addModel(DoctorReport& report, const model::Examination& found, const Docto
                                         .intermediate = found.intermediate,
                                         .tokens = found.promptTokens,
                                         .budget = request.budget,
+                                        .answer = request.maxNewTokens,
                                         .pictureBytes = found.pictureMemory.held,
                                         .towerBytes = found.pictureMemory.tower});
-        addMemory(report, request);
+        addMemory(report, request, info, compute);
         addLength(report, request, info.maxPositions);
     } else {
         addGood(report, "Memory", "KV cache",

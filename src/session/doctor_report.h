@@ -42,14 +42,16 @@ struct MemoryForecast {
     std::uint64_t fullLayer = 0;    ///< keys and values of the whole prompt in the largest layer
     std::uint64_t keptCache = 0;    ///< of all layers after the eviction
     std::uint64_t fullCache = 0;    ///< of all layers without one, for comparison
+    std::uint64_t answerCache = 0;  ///< keys and values of the longest answer, in all layers
     std::uint64_t working = 0;      ///< activations of one decoder layer, estimated
     std::uint64_t pictures = 0;     ///< as decoded and as the tower takes them, while a run lasts
     std::uint64_t tower = 0;        ///< activations of the tower, freed before the decoder begins
     std::uint64_t available = 0;    ///< of this machine or GPU now; 0 = not known
 
-    /// The tower and the decoder work one after the other.
+    /// The tower, the prefill and the answer come one after the other.
     std::uint64_t besidesWeights() const {
-        return pictures + std::max(tower, fullLayer + keptCache + working);
+        return pictures +
+               std::max({tower, fullLayer + keptCache + working, keptCache + answerCache});
     }
     std::uint64_t total() const { return weights + besidesWeights(); }
 };

@@ -7,6 +7,7 @@
 #include "model/model.h"
 #include "session/doctor.h"
 #include "session/engine.h"
+#include "session/memory_forecast.h"
 #include "session/model_shape.h"
 #include "session/runner.h"
 
@@ -130,10 +131,9 @@ ModelSummary EngineImpl::describe(const std::filesystem::path& folder) {
         {"Image settings", info.processorSource.empty()
                                ? std::string("none: this model reads text only")
                                : std::filesystem::path(info.processorSource).filename().string()},
-        {"KV cache", fmt::format("{} bytes per token as {}",
-                                 grouped(2LL * info.layers * info.kvHeads * info.headDim *
-                                         static_cast<std::int64_t>(dtypeSize(info.storedDType))),
-                                 summary.dtype)},
+        {"KV cache",
+         fmt::format("{} bytes per token as {}",
+                     grouped(cacheBytesPerToken(info, info.storedDType)), summary.dtype)},
     };
     const auto at = std::ranges::find(summary.details, "Chat template",
                                       [](const auto& line) { return line.first; });

@@ -3,6 +3,8 @@
 
 #include "session/model_shape.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <fstream>
 #include <limits>
@@ -60,6 +62,9 @@ MemoryForecast forecastMemory(const ForecastRequest& request) {
             static_cast<std::uint64_t>(perToken * (shape.canEvict(layer) ? kept : request.tokens));
         memory.fullCache += static_cast<std::uint64_t>(perToken * request.tokens);
     }
+    // The last token of an answer is not read again, so it is not cached.
+    memory.answerCache = static_cast<std::uint64_t>(cacheBytesPerToken(model, request.compute) *
+                                                    std::max<std::int64_t>(request.answer - 1, 0));
     memory.working = workingBytes(request);
     memory.pictures = static_cast<std::uint64_t>(request.pictureBytes);
     if (request.towerBytes > 0) { // beside the prompt's embeddings
@@ -69,6 +74,28 @@ MemoryForecast forecastMemory(const ForecastRequest& request) {
     }
     memory.available = request.device.kind == DeviceKind::Cpu ? availableMemory() : 0;
     return memory;
+}
+
+std::string memoryAdvice(const MemoryForecast& memory, const model::ModelInfo& model,
+                         DType compute) {
+    if (memory.weights <= memory.available || memory.weightsStayOnDisk) {
+        return "Give a smaller budget, fewer or smaller pictures, fewer --max-new-tokens, or "
+               "--prefill-chunk.";
+    }
+    constexpr const char* kLarger = "use a machine with more memory";
+    const bool storedAsComputable =
+        model.storedDType == DType::F32 || model.storedDType == DType::BF16;
+    if (storedAsComputable && compute != model.storedDType) {
+        return fmt::format("The weights alone do not fit: give --dtype {}, which reads them from "
+                           "their files as they are stored, or {}.",
+                           model.storedDType == DType::F32 ? "f32" : "bf16", kLarger);
+    }
+    if (compute == DType::F32) {
+        return fmt::format("The weights alone do not fit: give --dtype bf16, which halves them, "
+                           "or {}.",
+                           kLarger);
+    }
+    return fmt::format("The weights alone do not fit: {}.", kLarger);
 }
 
 std::uint64_t availableMemory() {

@@ -6,6 +6,7 @@ import json
 import shutil
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +71,41 @@ def test_the_demo_model_is_found_ready_with_the_numbers_of_a_run() -> None:
     assert labels["Text", "Chat template"].endswith("chat_template.jinja")
     assert labels["Text", "Ends at"] == "</s> (257)"
     assert labels["Device", "Runs on"].startswith("cpu: ")
+
+
+def test_the_answer_takes_memory_too() -> None:
+    """All but the last of its tokens are cached: 6 layers of 4 heads of 32 dims, keys and values of 4 bytes."""
+    short, long = (run_ecokv("doctor", DEMO_MODEL, "--prompt", "ZXY?", "--budget", 48, "--max-new-tokens", count)["memory"]
+                   for count in (1, 4001))
+    assert short["answer_cache"] == 0 and long["answer_cache"] == 4000 * 6 * 4 * 32 * 2 * 4
+    assert long["kept_cache"] == short["kept_cache"]
+    assert long["besides_weights"] == long["kept_cache"] + long["answer_cache"] > short["besides_weights"]
+    assert long["total"] == long["weights"] + long["besides_weights"]
+
+
+@pytest.mark.parametrize(("stored", "said"), [("BF16", "--dtype bf16, which reads them from their files"), ("F16", "--dtype bf16, which halves them")])
+def test_weights_that_do_not_fit_are_not_blamed_on_the_prompt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stored: str, said: str) -> None:
+    """128 layers of 7B shape are 100 GB when converted to f32; on disk they are a hole."""
+    monkeypatch.setitem(SHAPES, "huge", replace(SHAPES["7b"], layers=128))
+    model = make(tmp_path / "model", "huge")
+    for shard in model.glob("*.safetensors"):
+        with shard.open("r+b") as file:
+            header = file.read(int.from_bytes(file.read(8), "little"))
+            file.seek(8)
+            file.write(header.replace(b'"BF16"', f'"{stored}"'.encode().ljust(6)))
+    memory = (report := run_ecokv("doctor", model, "--prompt", "ZXY?", "--dtype", "f32"))["memory"]
+    if memory["weights"] <= memory["available"]:
+        pytest.skip("a machine with room for 100 GB")
+    (found,) = (f for f in report["findings"] if f["label"] == "In all")
+    assert found["severity"] == "note" and said in found["advice"] and "more memory" in found["advice"], found
+    assert "budget" not in found["advice"]
+
+
+@pytest.mark.parametrize(("option", "value"), [("--dtype", "f16"), ("--device", "gpu")])
+def test_choices_that_do_not_exist_are_a_usage_error_as_for_a_run(option: str, value: str) -> None:
+    doctor = run_program("ecokv", "doctor", DEMO_MODEL, option, value)
+    run = run_program("ecokv", "run", "--model", DEMO_MODEL, "--prompt", "x", option, value)
+    assert doctor.returncode == run.returncode == 2 and option in doctor.stderr, doctor.stderr
 
 
 def test_people_get_a_table_that_ends_in_ok() -> None:

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 from checkpoint_names import newest_layout, oldest_layout, renamed
+from conftest import run_program
 from model_probe import refusal
+from safetensors.torch import load_file, save_file
 from tiny_models import (
     OurPrompt,
     edit_json,
@@ -207,6 +209,18 @@ def test_other_names_and_older_settings_load_to_the_same_model(tiny: Tiny, tmp_p
     if rope["rope_type"] == "linear":
         edit_json(old / "config.json", **{"text_config.rope_scaling": {"type": "linear", "factor": rope["factor"]}})
     check_answer(old, tmp_path, (reference, processor), "<s><image>What is it?", (150, 30))
+
+
+def test_a_damaged_newline_is_not_blamed_on_the_tower(tiny: Tiny, tmp_path: Path) -> None:
+    model = tmp_path / "model"
+    shutil.copytree(tiny[0], model)
+    weights = load_file(model / "model.safetensors")
+    (name,) = (name for name in weights if name.endswith("image_newline"))
+    weights[name][3] = float("nan")
+    save_file(weights, model / "model.safetensors", metadata={"format": "pt"})
+    (picture,) = saved_photos(tmp_path, (150, 30))
+    done = run_program("ecokv", "run", "--model", model, "--image", picture, "--prompt", "<image>What?", "--policy", "full", "--plain-prompt")
+    assert done.returncode == 3 and "weights of its image_newline" in done.stderr and "tower" not in done.stderr, done.stderr
 
 
 # --- where tokens come from -----------------------------------------------------------------------

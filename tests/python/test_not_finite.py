@@ -33,7 +33,8 @@ def damaged_model(tmp_path: Path, tensor: str, value: float, at: int = 7) -> Pat
     (LAYER.format(1) + "mlp.down_proj.weight", np.inf, ["Layer 1", "MLP down projection", "download"]),
     (LAYER.format(5) + "self_attn.o_proj.weight", np.nan, ["Layer 5", "output projection", "download"]),
     (LAYER.format(3) + "input_layernorm.weight", 3e38, ["Layer 3 is the first", "Check the checkpoint"]),
-    ("language_model.lm_head.weight", np.nan, ["logits", "output head"]),
+    ("language_model.lm_head.weight", np.nan, ["logits", "weights of its output head", "download"]),
+    ("language_model.model.norm.weight", np.nan, ["logits", "weights of its final norm", "download"]),
     ("multi_modal_projector.linear_2.bias", np.nan, ["vision tower", "picture 1", "notice-board.png"]),
     ("language_model.model.embed_tokens.weight", np.nan, ["embeddings of the prompt's tokens"]),
 ])

@@ -4,6 +4,7 @@ their traces say of rotation and of layers without a cache, and that several que
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from conftest import run_ecokv, run_program
+from safetensors.torch import load_file, save_file
 from test_geometry import quantities
 from tiny_models import save_tiny
 from tiny_pictures import photo
@@ -63,6 +65,22 @@ def test_a_trace_says_by_what_its_keys_were_rotated(recipe: str, tmp_path: Path)
     assert replayed["reproduces"]["heads_equal"] == replayed["reproduces"]["heads"]
 
 
+def damage(folder: Path, ending: str) -> None:
+    """The first number of the tensor of that name becomes NaN."""
+    weights = load_file(folder / "model.safetensors")
+    (tensor,) = (name for name in weights if name.endswith(ending))
+    weights[tensor].view(-1)[0] = float("nan")
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+
+
+def test_features_of_a_damaged_deepstack_merger_are_not_blamed_on_the_decoder(tmp_path: Path) -> None:
+    save_qwen(tmp_path / "model", RECIPES["qwen3 grouped"])
+    damage(tmp_path / "model", "deepstack_merger_list.0.linear_fc2.bias")
+    photo(112, 56, 1).save(tmp_path / "a.png")
+    done = run_program("ecokv", "run", "--model", tmp_path / "model", "--image", tmp_path / "a.png", "--prompt", WORDS, "--policy", "full")
+    assert done.returncode == 3 and "deepstack merger 0 gives for picture 1" in done.stderr and "Layer" not in done.stderr, done.stderr
+
+
 @pytest.fixture(scope="module")
 def hybrid(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("hybrid") / "model"
@@ -103,6 +121,24 @@ def test_linear_layers_keep_nothing_and_are_in_no_mean(hybrid: Path, tmp_path: P
     full, policy = (next(row for row in compared["comparison"] if row["policy"].startswith(name))
                     for name in ("full", "snapkv"))
     assert policy["measured_output_error"] > full["measured_output_error"] == 0
+
+
+def test_info_counts_the_cache_of_layers_that_have_one(hybrid: Path) -> None:
+    """Of four layers only the last has keys and values: 2 of them, 2 heads, 16 dims, 4 bytes."""
+    assert run_ecokv("info", hybrid)["details"]["KV cache"] == "256 bytes per token as float32"
+    assert run_ecokv("doctor", hybrid)["cache_bytes_per_token"] == 256
+
+
+@pytest.mark.parametrize(("part", "name"), [
+    ("in_proj_qkv.weight", "in_proj_qkv"), ("in_proj_z.weight", "gate in_proj_z"), ("in_proj_b.weight", "in_proj_b"), ("conv1d.weight", "conv1d"),
+    ("dt_bias", "dt_bias"), ("norm.weight", "delta net's norm"), ("out_proj.weight", "out_proj"),
+])
+def test_damaged_weights_of_a_linear_layer_are_named(hybrid: Path, tmp_path: Path, part: str, name: str) -> None:
+    folder = tmp_path / "model"
+    shutil.copytree(hybrid, folder)
+    damage(folder, f"layers.1.linear_attn.{part}")
+    done = run_program("ecokv", "run", "--model", folder, "--policy", "full", "--prompt", "Hello there", "--plain-prompt")
+    assert done.returncode == 3 and "Layer 1 computes" in done.stderr and name in done.stderr, done.stderr
 
 
 def test_questions_start_from_the_same_state(hybrid: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from model_probe import probe, refusal
 from tokenizer_texts import texts
 from tokenizer_zoo import TOKENIZERS, byte_level, llama2, trained
-from tokenizers import Tokenizer
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
 pytestmark = pytest.mark.oracle
 
@@ -173,6 +173,22 @@ def test_unknown_parts_are_refused_by_name(path: str, value: Any, said: str, tmp
         data[last] = value
 
     assert said in refusal("tokenize", variant(trained(byte_level()), tmp_path / "tokenizer.json", change), stdin=[])
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_words_without_merges_are_refused(whole: bool, tmp_path: Path) -> None:
+    """F103: no bytes to fall back to; only added tokens and the unknown one are found whole."""
+    words = [] if whole else ["▁añb"]
+    tokenizer = Tokenizer(models.BPE({t: i for i, t in enumerate(["<unk>", "<s>", "a", "b", *words])}, [], unk_token="<unk>"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="never")
+    tokenizer.decoder = decoders.Metaspace(prepend_scheme="never")
+    tokenizer.add_special_tokens(["<s>"])
+    tokenizer.save(str(tmp_path / "tokenizer.json"))
+    if whole:
+        (result,) = probe("tokenize", tmp_path / "tokenizer.json", stdin=[{"text": "<s>abc"}])
+        assert result["ids"] == tokenizer.encode("<s>abc", add_special_tokens=False).ids
+    else:
+        assert "merges is empty" in refusal("tokenize", tmp_path / "tokenizer.json", stdin=[])
 
 
 def test_damaged_json_is_refused_with_its_place(tmp_path: Path) -> None:

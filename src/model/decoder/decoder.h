@@ -8,6 +8,7 @@
 #include "base/progress.h"
 #include "cache/kv_cache.h"
 #include "model/aten.h"
+#include "model/decoder/finite_checks.h"
 #include "model/decoder/layer_weights.h"
 #include "model/decoder/rotary.h"
 #include "model/layers.h"
@@ -62,6 +63,8 @@ public:
     /// holds. Logits of the last token, [vocabulary]. A pass that is cancelled leaves the cache
     /// with the tokens in some layers only: clear it.
     at::Tensor extend(at::Tensor hidden, const DecoderPass& pass) const;
+    /// Of the final norm and the head, the first whose weights are not finite, in words; or "".
+    std::string damagedEnd() const { return damagedPart(m_norm, m_head); }
 
 private:
     struct RowsWanted;

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "model/decoder/delta_net.h"
 
+#include "model/decoder/finite_checks.h"
 #include "model/tensor_bridge.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 namespace ecokv::model {
 
@@ -59,6 +62,22 @@ DeltaNet::DeltaNet(const DecoderConfig& config, const std::string& prefix, Weigh
     const at::Tensor logRates = loader.take(prefix + "A_log", {m_config.valueHeads});
     m_rates = logRates.defined() ? logRates.to(c10::kFloat).exp() : logRates;
     m_norm = loader.takeRmsNorm(prefix + "norm", m_config.valueDim, config.rmsNormEps);
+}
+
+std::string DeltaNet::damagedPart() const {
+    const std::array<std::pair<const char*, const at::Tensor*>, 9> parts{
+        {{"delta net's projection in_proj_qkv", &m_queryKeyValue.weight},
+         {"delta net's gate in_proj_z", &m_gate.weight},
+         {"delta net's projection in_proj_b", &m_write.weight},
+         {"delta net's projection in_proj_a", &m_decay.weight},
+         {"delta net's convolution conv1d", &m_convolution},
+         {"delta net's dt_bias", &m_stepBias},
+         {"delta net's A_log", &m_rates},
+         {"delta net's norm", &m_norm.weight},
+         {"delta net's output projection out_proj", &m_out.weight}}};
+    const auto* found =
+        std::ranges::find_if(parts, [](const auto& part) { return !isFinite(*part.second); });
+    return found == parts.end() ? "" : found->first;
 }
 
 DeltaNet::State DeltaNet::readState(const at::Tensor& x, const cache::KvCache& cache,

@@ -23,6 +23,9 @@ public:
     /// the compute dtype and the memory [valueHead, keyDim, valueDim] in f32.
     at::Tensor run(const at::Tensor& x, cache::KvCache& cache, LayerId layer) const;
 
+    /// The first part whose weights are not all finite, in words; "" if there is none.
+    std::string damagedPart() const;
+
 private:
     struct State;
     struct Inputs;

@@ -20,8 +20,20 @@ constexpr const char* kDamaged =
 constexpr const char* kCheckFile =
     "Check the checkpoint: it may be damaged, or its config.json of another model.";
 
-/// The first part of a layer with weights that are not finite, in words; "" if there is none.
+std::string adviceFor(c10::ScalarType computed) {
+    return computed == c10::kFloat
+               ? kCheckFile
+               : std::string("Try --dtype f32: half precision may be too narrow. ") + kCheckFile;
+}
+
+} // namespace
+
 std::string damagedPart(const LayerWeights& layer) {
+    if (layer.deltaNet) {
+        if (const std::string part = layer.deltaNet->damagedPart(); !part.empty()) {
+            return part;
+        }
+    }
     const std::array<std::pair<const char*, const Linear*>, 7> kProjections{
         {{"query projection", &layer.query},
          {"key projection", &layer.key},
@@ -50,13 +62,19 @@ std::string damagedPart(const LayerWeights& layer) {
     return {};
 }
 
-std::string adviceFor(c10::ScalarType computed) {
-    return computed == c10::kFloat
-               ? kCheckFile
-               : std::string("Try --dtype f32: half precision may be too narrow. ") + kCheckFile;
+std::string damagedPart(const RmsNorm& finalNorm, const Linear& head) {
+    if (!isFinite(finalNorm.weight)) {
+        return "final norm";
+    }
+    return isFinite(head.weight) && isFinite(head.bias) ? "" : "output head";
 }
 
-} // namespace
+void throwDamaged(const std::string& where, const std::string& part) {
+    throwBadInput(fmt::format("{} computes numbers that are not finite (NaN or Inf): the weights "
+                              "of its {} hold some.",
+                              where, part),
+                  kDamaged);
+}
 
 bool isFinite(const at::Tensor& values) {
     if (!values.defined() || values.numel() == 0) {
@@ -78,10 +96,7 @@ void requireFinite(LayerId layer, const LayerWeights& weights,
     }
     const std::string part = damagedPart(weights);
     if (!part.empty()) {
-        throwBadInput(fmt::format("Layer {} computes numbers that are not finite (NaN or Inf): the "
-                                  "weights of its {} hold some.",
-                                  layer.value, part),
-                      kDamaged);
+        throwDamaged(fmt::format("Layer {}", layer.value), part);
     }
     throwBadInput(fmt::format("Layer {} is the first to compute numbers that are not finite (NaN "
                               "or Inf).",

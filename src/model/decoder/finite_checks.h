@@ -19,6 +19,15 @@ bool isFinite(const at::Tensor& values);
 void requireFinite(LayerId layer, const LayerWeights& weights,
                    std::initializer_list<at::Tensor> values);
 
+/// The first of a layer's parts whose weights are not all finite, in words; "" if there is none.
+std::string damagedPart(const LayerWeights& layer);
+/// The same of what stands behind the last layer.
+std::string damagedPart(const RmsNorm& finalNorm, const Linear& head);
+
+/// Throws Error{BadInput}: `where` ("Layer 3") computes such numbers because the weights of its
+/// `part` hold some.
+[[noreturn]] void throwDamaged(const std::string& where, const std::string& part);
+
 /// Throws Error{BadInput}: `what` ("The picture features") is not finite.
 [[noreturn]] void throwNotFinite(const std::string& what, c10::ScalarType computed);
 

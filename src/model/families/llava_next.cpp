@@ -2,6 +2,7 @@
 // LLaVA-NeXT (LLaVA-1.6): the whole picture as one square of LLaVA-1.5, then AnyRes tiles of it
 // joined to one grid of features, cut to the picture, with a learned newline behind every row.
 #include "base/error.h"
+#include "model/decoder/finite_checks.h"
 #include "model/families/llava_parts.h"
 #include "model/file_advice.h"
 #include "model/image/anyres_processor.h"
@@ -176,6 +177,9 @@ VisionFeatures LlavaNextVision::encode(const at::Tensor& pixels, const PictureIn
                                 .reshape({tileRows * n, tileColumns * n, -1});
     const at::Tensor kept = grid.narrow(0, layout.cells.top, layout.cells.rows)
                                 .narrow(1, layout.cells.left, layout.cells.columns);
+    if (!isFinite(m_newline)) {
+        throwDamaged("The part that joins the tiles of a picture", "image_newline");
+    }
     const at::Tensor newlines = m_newline.expand({layout.cells.rows, 1, m_newline.size(0)});
     return {at::cat({base, at::cat({kept, newlines}, 1).flatten(0, 1)}), {}};
 }

@@ -3,7 +3,6 @@
 
 #include "base/error.h"
 #include "model/file_advice.h"
-#include "model/text/byte_alphabet.h"
 #include "model/text/json_scanner.h"
 #include "model/text/utf8.h"
 
@@ -53,7 +52,7 @@ BpeModel::BpeModel(const JsonObject& model, const TokenizerFile& file) {
     m_ignoreMerges = model.boolean("ignore_merges", false);
     m_fuseUnknown = model.boolean("fuse_unk", false);
     readVocabulary(model, file.vocabulary);
-    readMerges(model, file.merges);
+    readMerges(model, file);
     if (const auto unknown = model.findString("unk_token")) {
         m_unknown = m_vocabulary.find(*unknown);
     }
@@ -83,7 +82,8 @@ void BpeModel::readVocabulary(const JsonObject& model, std::string_view text) {
     }
 }
 
-void BpeModel::readMerges(const JsonObject& model, std::string_view text) {
+void BpeModel::readMerges(const JsonObject& model, const TokenizerFile& file) {
+    const std::string_view text = file.merges;
     JsonScanner scanner(text);
     if (scanner.peek() != '[') {
         throwBadInput(fmt::format("{} must be a list.", model.where("merges")), kTokenizerAdvice);
@@ -111,23 +111,30 @@ void BpeModel::readMerges(const JsonObject& model, std::string_view text) {
         }
     }
     if (m_merges.empty() && !m_ignoreMerges) {
-        refuseMissingMerges(model);
+        refuseMissingMerges(model, file.json);
     }
 }
 
-/// A tokenizer of single bytes or characters needs no merges; any other would fall apart.
-void BpeModel::refuseMissingMerges(const JsonObject& model) const {
+/// A tokenizer of single bytes or characters needs no merges; any other would fall apart. Added
+/// tokens and the unknown one are found without merges.
+void BpeModel::refuseMissingMerges(const JsonObject& model, const Json& file) const {
+    const std::string unknown = model.findString("unk_token").value_or("");
+    const Json added = file.value("added_tokens", Json::array());
+    const auto isWhole = [&](std::string_view token) {
+        return token == unknown || std::ranges::any_of(added, [&](const Json& entry) {
+                   return entry.is_object() && entry.contains("content") &&
+                          entry["content"] == token;
+               });
+    };
     for (TokenId id = 0; id < m_vocabulary.idEnd(); ++id) {
         const std::string_view token = m_vocabulary.token(id);
-        if (token.empty() || isOneCharacter(token) || byteOfToken(token)) {
+        if (token.empty() || isOneCharacter(token) || byteOfToken(token) || isWhole(token)) {
             continue;
         }
-        if (m_byteFallback || alphabetToBytes(token)) {
-            throwBadInput(fmt::format("{} is empty, but the vocabulary has tokens of several "
-                                      "bytes (\"{}\").",
-                                      model.where("merges"), token),
-                          "Every text would fall apart into bytes; get the complete file.");
-        }
+        throwBadInput(fmt::format("{} is empty, but the vocabulary has tokens of several "
+                                  "characters (\"{}\").",
+                                  model.where("merges"), token),
+                      "Every text would fall apart into single characters; get the complete file.");
     }
 }
 

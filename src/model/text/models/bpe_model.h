@@ -25,8 +25,8 @@ private:
     using Parts = std::pair<std::string_view, std::string_view>;
 
     void readVocabulary(const JsonObject& model, std::string_view text);
-    void readMerges(const JsonObject& model, std::string_view text);
-    void refuseMissingMerges(const JsonObject& model) const;
+    void readMerges(const JsonObject& model, const TokenizerFile& file);
+    void refuseMissingMerges(const JsonObject& model, const Json& file) const;
     void addMerge(const Parts& parts, const JsonObject& model);
     Parts splitMerge(std::string_view text, const JsonObject& model) const;
     void appendCharacters(std::string_view word, std::vector<TokenId>& ids) const;
