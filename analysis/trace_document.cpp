@@ -121,6 +121,7 @@ void blankDamaged(TraceDocument& document) {
     }
     for (PolicyView& policy : document.policies) {
         blankLayers(damaged, layers, policy.record.outputError);
+        blankLayers(damaged, layers, policy.record.measuredError);
         blankLayers(damaged, layers, policy.record.retainedMass);
     }
     document.problems.push_back(notFiniteNote(damaged));
@@ -211,6 +212,9 @@ std::vector<float> policyMetric(const PolicyView& policy, const std::string& nam
     }
     if (name == "output_error") {
         return policy.record.outputError;
+    }
+    if (name == "measured_error") {
+        return policy.record.measuredError;
     }
     return name == "retained_mass" ? policy.record.retainedMass : std::vector<float>();
 }

@@ -5,11 +5,13 @@
 
 #include "trace/trace_reader.h"
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace ecokv::analysis {
@@ -59,8 +61,12 @@ struct TraceDocument {
     std::string mainPolicy() const;
 };
 
-/// kept_budget (tokens), output_error or retained_mass of a policy, [layer, kvHead]; empty if
-/// absent.
+/// What policyMetric knows.
+inline constexpr std::array<std::string_view, 4> kPolicyMetrics{"kept_budget", "output_error",
+                                                                "measured_error", "retained_mass"};
+
+/// kept_budget (tokens), output_error, measured_error (while answering) or retained_mass of a
+/// policy, [layer, kvHead]; empty if absent.
 std::vector<float> policyMetric(const PolicyView& policy, const std::string& name);
 
 /// Reads a trace. Throws Error{BadInput}; never partially filled.

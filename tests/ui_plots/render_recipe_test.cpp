@@ -102,6 +102,60 @@ TEST_F(RecipeOfSample, drawsTheCacheWhileAnsweringF030) {
     EXPECT_FALSE(imageOf("c.png").isNull());
 }
 
+TEST_F(RecipeOfSample, drawsTheErrorMeasuredWhileAnswering) {
+    const ecokv::test::SampleOptions options;
+    m_trace = m_folder / "measured.ecokv.h5";
+    trace::TraceWriter writer(ecokv::test::sampleWriterOptions(m_trace, options));
+    for (std::int64_t layer = 0; layer < 4; ++layer) {
+        ecokv::test::writeSampleLayer(writer, options, layer);
+    }
+    trace::PolicyRecord policy;
+    policy.attributes = {{"policy", std::string("ecokv")}};
+    policy.kept.assign(std::size_t{4 * 2 * 30}, 1);
+    policy.budgetPerHead.assign(8, 30);
+    for (const char* id : {"0", "1"}) {
+        policy.id = id;
+        policy.measuredError.assign(8, id[0] == '0' ? 0.25F : 0.5F);
+        writer.writePolicy(policy);
+    }
+    writer.close();
+    const auto written = render(R"({"figures": [{"kind": "head-map", "metric": "measured_error",
+                                                 "policy": "1", "file": "a.csv"}]})");
+    std::ifstream csv(written.at(0));
+    const std::string text((std::istreambuf_iterator<char>(csv)), {});
+    EXPECT_NE(text.find("layer,kv_head,measured_error\n0,0,0.5\n"), std::string::npos) << text;
+    const std::string refused = complaintOfFigure(R"("kind": "head-map", "metric": "beauty",
+                                                     "file": "a.csv")");
+    EXPECT_NE(refused.find("measured_error"), std::string::npos) << refused;
+    EXPECT_EQ(refused.find("measured_error"), refused.rfind("measured_error")) << refused;
+}
+
+// A trace of which a part is missing is not the recipe's fault.
+TEST_F(RecipeOfSample, aMissingPartOfTheTraceIsNamed) {
+    const auto refusal = [this](const std::string& fields) {
+        try {
+            render(R"({"figures": [{)" + fields + R"(, "file": "a.csv"}]})");
+        } catch (const Error& error) {
+            EXPECT_EQ(error.kind(), ErrorKind::BadInput) << error.message();
+            return error.message();
+        }
+        return std::string("nothing was refused");
+    };
+    const ecokv::test::SampleOptions options;
+    m_trace = m_folder / "bare.ecokv.h5";
+    trace::TraceWriter writer(ecokv::test::sampleWriterOptions(m_trace, options));
+    for (std::int64_t layer = 0; layer < 4; ++layer) {
+        ecokv::test::writeSampleLayer(writer, options, layer);
+    }
+    writer.close();
+    for (const char* fields : {R"("kind": "tokens")", R"("kind": "cache-length")",
+                               R"("kind": "head-map", "metric": "output_error")"}) {
+        EXPECT_NE(refusal(fields).find("bare.ecokv.h5 lacks what the figure shows. /policies"),
+                  std::string::npos)
+            << refusal(fields);
+    }
+}
+
 TEST_F(RecipeOfSample, reportsProgress) {
     std::ofstream(m_folder / "recipe.json")
         << R"({"figures": [{"kind": "head-map", "file": "a.csv"},

@@ -65,6 +65,12 @@ constexpr std::array kMetrics = {
                                  "How far the head's attention output moves when only the kept "
                                  "tokens are left."),
                ColorMap::Viridis},
+    MetricText{"measured_error",
+               QT_TRANSLATE_NOOP("ecokv::ui::Builders", "Output error while answering"),
+               QT_TRANSLATE_NOOP("ecokv::ui::Builders", "relative error of the attention output"),
+               QT_TRANSLATE_NOOP("ecokv::ui::Builders",
+                                 "The same on the answer's own tokens, measured by a comparison."),
+               ColorMap::Viridis},
     MetricText{"retained_mass", QT_TRANSLATE_NOOP("ecokv::ui::Builders", "Retained attention"),
                QT_TRANSLATE_NOOP("ecokv::ui::Builders", "share of attention kept"),
                QT_TRANSLATE_NOOP("ecokv::ui::Builders",
@@ -149,7 +155,8 @@ std::vector<HeadMetric> headMetrics(const analysis::TraceDocument& document) {
         }
     }
     for (const analysis::PolicyView& policy : document.policies) {
-        for (const char* name : {"kept_budget", "output_error", "retained_mass"}) {
+        for (const std::string_view known : analysis::kPolicyMetrics) {
+            const std::string name(known);
             if (!analysis::policyMetric(policy, name).empty()) {
                 metrics.push_back(metricOf(name, &policy));
             }

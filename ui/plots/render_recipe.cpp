@@ -7,12 +7,27 @@
 #include "ui/plots/recipe_reader.h"
 
 #include <algorithm>
+#include <set>
 
 namespace ecokv::ui {
 namespace {
 
+/// A part of the trace that a figure needs is missing: its damage is not the recipe's fault. Names
+/// what was damaged, or the part.
+[[noreturn]] void throwMissing(const analysis::TraceDocument& document, const std::string& part) {
+    const auto damage = std::ranges::find_if(document.problems, [&](const std::string& problem) {
+        return problem.find(part) != std::string::npos;
+    });
+    throwBadInput("The trace " + document.path.string() + " lacks what the figure shows. " +
+                      (damage != document.problems.end() ? *damage : "It holds no " + part + "."),
+                  "Record the trace again; `ecokv info` lists what it holds.");
+}
+
 /// The policy of this id, name or title; the first that evicts anything if none is asked for.
 std::string policyId(const analysis::TraceDocument& document, const RecipeEntry& entry) {
+    if (document.policies.empty()) {
+        throwMissing(document, "/policies");
+    }
     const std::string wanted = entry.text("policy", "");
     for (const analysis::PolicyView& view : document.policies) {
         const bool isDefault = wanted.empty() && view.name != "full";
@@ -20,7 +35,7 @@ std::string policyId(const analysis::TraceDocument& document, const RecipeEntry&
             return view.id;
         }
     }
-    if (wanted.empty() && !document.policies.empty()) {
+    if (wanted.empty()) {
         return document.policies.front().id;
     }
     std::string known;
@@ -28,7 +43,7 @@ std::string policyId(const analysis::TraceDocument& document, const RecipeEntry&
         known += (known.empty() ? "" : "; ") + view.id + ": " + view.title;
     }
     entry.fail("policy", "names \"" + wanted + "\", which the trace does not hold",
-               "It holds: " + (known.empty() ? "none" : known) + ".");
+               "It holds: " + known + ".");
 }
 
 std::int64_t layerOf(const analysis::TraceDocument& document, const RecipeEntry& entry) {
@@ -39,6 +54,23 @@ std::int64_t headOf(const analysis::TraceDocument& document, const RecipeEntry& 
     return entry.integer("head", 0, {0, document.dimensions.kvHeads - 1});
 }
 
+[[noreturn]] void refuseMetric(const analysis::TraceDocument& document, const RecipeEntry& entry,
+                               const std::string& metric) {
+    if (document.policies.empty() &&
+        std::ranges::find(analysis::kPolicyMetrics, metric) != std::end(analysis::kPolicyMetrics)) {
+        throwMissing(document, "/policies");
+    }
+    std::string names;
+    std::set<std::string> told; // several policies have the same metric
+    for (const HeadMetric& item : headMetrics(document)) {
+        if (told.insert(item.name).second) {
+            names += (names.empty() ? "" : ", ") + item.name;
+        }
+    }
+    entry.fail("metric", "names \"" + metric + "\", which the trace does not hold",
+               "It holds: " + names + ".");
+}
+
 FigurePtr makeHeadMap(const DocumentPtr& document, const RecipeEntry& entry) {
     HeadMetric metric;
     metric.name = entry.text("metric", "redundancy");
@@ -46,12 +78,7 @@ FigurePtr makeHeadMap(const DocumentPtr& document, const RecipeEntry& entry) {
     const auto isIt = [&](const HeadMetric& item) { return item.name == metric.name; };
     const auto found = std::find_if(known.begin(), known.end(), isIt);
     if (found == known.end()) {
-        std::string names;
-        for (const HeadMetric& item : known) {
-            names += (names.empty() ? "" : ", ") + item.name;
-        }
-        entry.fail("metric", "names \"" + metric.name + "\", which the trace does not hold",
-                   "It holds: " + names + ".");
+        refuseMetric(*document, entry, metric.name);
     }
     if (!found->policyId.empty()) {
         metric.policyId = policyId(*document, entry);
@@ -77,6 +104,9 @@ SurvivalInput survivalInput(const DocumentPtr& document, const RecipeEntry& entr
 }
 
 FigurePtr makeSurvival(const DocumentPtr& document, const RecipeEntry& entry) {
+    if (!document->prompt) { // which tokens are the picture's
+        throwMissing(*document, "/prompt");
+    }
     const auto images = static_cast<std::int64_t>(document->images.size());
     const auto image = entry.integer("image", 0, {0, images - 1});
     const std::string patches = entry.choice("patches", {"tiles", "thumbnail", "both"});
