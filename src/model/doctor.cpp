@@ -10,6 +10,7 @@
 #include "model/image/image_decoder.h"
 #include "model/image/normalization.h"
 #include "model/prompt_builder.h"
+#include "model/tensor_check.h"
 #include "model/torch_runtime.h"
 #include "model/weights/checkpoint.h"
 #include "model/weights/foreign_files.h"

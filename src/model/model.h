@@ -11,6 +11,7 @@
 #include "model/prompt.h"
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -18,6 +19,8 @@
 #include <vector>
 
 namespace ecokv::model {
+
+class Model;
 
 enum class ComputeDType : std::uint8_t { Auto, F32, BF16 };
 
@@ -27,6 +30,9 @@ struct LoadOptions {
     int threads = 0;                         ///< 0 = one for small models, else all cores
     ProgressSink progress;
     CancellationToken cancel;
+    /// Called before the first weight is read, with a model that does all but prefill, extend and
+    /// decode; what it throws ends the opening.
+    std::function<void(Model&)> beforeWeights;
 };
 
 struct PrefillOptions {

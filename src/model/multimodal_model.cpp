@@ -7,6 +7,7 @@
 #include "model/describe_model.h"
 #include "model/end_tokens.h"
 #include "model/tensor_bridge.h"
+#include "model/tensor_check.h"
 #include "model/torch_runtime.h"
 
 #include <fmt/format.h>
@@ -135,7 +136,13 @@ std::unique_ptr<Model> MultimodalModel::open(const std::filesystem::path& folder
     std::unique_ptr<const Family> family = openFamily(folder);
     PromptBuilder promptBuilder = PromptBuilder::open(folder, *family);
     Files files{std::move(family), Checkpoint::open(folder), std::move(promptBuilder), folder};
-    return std::unique_ptr<Model>(new MultimodalModel(std::move(files), options));
+    std::unique_ptr<MultimodalModel> model(new MultimodalModel(std::move(files), options));
+    checkTensors(*model->m_family, model->m_checkpoint, model->m_info.path);
+    if (options.beforeWeights) {
+        options.beforeWeights(*model);
+    }
+    model->loadWeights(options);
+    return model;
 }
 
 MultimodalModel::MultimodalModel(Files files, const LoadOptions& options)
@@ -150,7 +157,6 @@ MultimodalModel::MultimodalModel(Files files, const LoadOptions& options)
                                   .weightBytes = m_info.weightBytes,
                                   .device = m_device});
     m_threads = resolveThreads(options.threads, m_info.parameters);
-    loadWeights(options);
 }
 
 void MultimodalModel::loadWeights(const LoadOptions& options) {

@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <thread>
 
 namespace ecokv::session {
@@ -95,7 +96,8 @@ public:
 
 private:
     Device chooseDevice(DeviceChoice choice) const;
-    double load(const RunConfig& config, RunListener& listener, const CancellationToken& cancel);
+    /// Opens the model unless it is open; either way options.beforeWeights is called with it.
+    void load(const RunConfig& config, model::LoadOptions options);
 
     ModelKey m_key;
     std::unique_ptr<model::Model> m_model;
@@ -194,43 +196,47 @@ Device EngineImpl::chooseDevice(DeviceChoice choice) const {
     return usable ? Device{DeviceKind::Cuda, 0} : Device{};
 }
 
-double EngineImpl::load(const RunConfig& config, RunListener& listener,
-                        const CancellationToken& cancel) {
-    const StopWatch watch;
+void EngineImpl::load(const RunConfig& config, model::LoadOptions options) {
     const ModelKey key{std::filesystem::weakly_canonical(config.model), chooseDevice(config.device),
                        config.dtype, usableThreads(config.threads)};
-    if (!m_model || !(key == m_key)) {
-        m_model.reset(); // the old weights go before the new ones come
-        model::LoadOptions options;
-        options.device = key.device;
-        options.dtype = computeDType(config.dtype);
-        options.threads = key.threads;
-        options.progress = [&listener](const Progress& progress) { listener.progress(progress); };
-        options.cancel = cancel;
-        m_model = model::Model::open(key.folder, options);
-        m_key = key;
+    if (m_model && key == m_key) {
+        options.beforeWeights(*m_model);
+        return;
     }
-    return watch.seconds();
+    m_model.reset(); // the old weights go before the new ones come
+    options.device = key.device;
+    options.dtype = computeDType(config.dtype);
+    options.threads = key.threads;
+    m_model = model::Model::open(key.folder, options);
+    m_key = key;
 }
 
 RunResult EngineImpl::run(const RunConfig& config, RunListener& listener,
                           const CancellationToken& cancel) {
     checkRunConfig(config);
-    RunResult result;
+    std::vector<std::string> notes;
     if (usableThreads(config.threads) < config.threads) {
-        result.notes.push_back(fmt::format("{} threads were asked for; this machine has {} cores, "
-                                           "so {} are used.",
-                                           config.threads, usableThreads(config.threads),
-                                           usableThreads(config.threads)));
-        listener.note(result.notes.back());
+        notes.push_back(fmt::format("{} threads were asked for; this machine has {} cores, "
+                                    "so {} are used.",
+                                    config.threads, usableThreads(config.threads),
+                                    usableThreads(config.threads)));
+        listener.note(notes.back());
     }
-    result.timings.loadSeconds = load(config, listener, cancel);
+    const StopWatch watch;
+    std::optional<Runner> runner;
+    model::LoadOptions options;
+    options.progress = [&listener](const Progress& progress) { listener.progress(progress); };
+    options.cancel = cancel;
+    options.beforeWeights = [&](model::Model& model) {
+        runner.emplace(model, config, listener, cancel).prepare(std::move(notes));
+    };
+    load(config, std::move(options));
     const bool onGpu = m_key.device.kind == DeviceKind::Cuda;
-    result.device = onGpu ? kernels::cudaReport().deviceName : "cpu";
-    result.backend = onGpu ? "cuda" : "cpu";
-    result.dtype = dtypeName(m_model->computeDType());
-    result.threads = m_model->threads();
-    return Runner(*m_model, config, listener, cancel).run(std::move(result));
+    return runner->run({.device = onGpu ? kernels::cudaReport().deviceName : "cpu",
+                        .dtype = dtypeName(m_model->computeDType()),
+                        .backend = onGpu ? "cuda" : "cpu",
+                        .threads = m_model->threads(),
+                        .loadSeconds = watch.seconds() - runner->prepareSeconds()});
 }
 
 } // namespace

@@ -9,6 +9,7 @@
 #include "session/layer_pipeline.h"
 #include "session/ledger_book.h"
 #include "session/model_shape.h"
+#include "session/question_round.h"
 #include "session/template_note.h"
 #include "session/trace_records.h"
 
@@ -54,9 +55,21 @@ void Runner::report(const char* stage, std::int64_t done, std::int64_t total, co
     m_listener.progress({stage, done, total, unit});
 }
 
-RunResult Runner::run(RunResult result) {
-    m_result = std::move(result);
+void Runner::prepare(std::vector<std::string> notes) {
+    m_result.notes = std::move(notes);
+    if (m_config.loadCache.empty()) {
+        preparePrompt();
+    }
+}
+
+RunResult Runner::run(const RunPlace& place) {
     const StopWatch total;
+    const double secondsBefore = place.loadSeconds + m_result.timings.prepareSeconds;
+    m_result.device = place.device;
+    m_result.dtype = place.dtype;
+    m_result.backend = place.backend;
+    m_result.threads = place.threads;
+    m_result.timings.loadSeconds = place.loadSeconds;
     const bool evictsWhileAnswering =
         m_config.decodeBudget > 0 && !shapeOf(m_model.info()).fullLayers().empty();
     m_result.decodeEviction =
@@ -67,7 +80,6 @@ RunResult Runner::run(RunResult result) {
         note("--decode-budget evicts nothing here: every layer slides or has no KV cache.");
     }
     if (m_config.loadCache.empty()) {
-        prepare();
         openTrace();
     } else {
         restoreContext();
@@ -88,12 +100,12 @@ RunResult Runner::run(RunResult result) {
     }
     noteIfAny(passedContext({m_result.promptTokens, longestAnswer(m_result),
                              m_model.info().maxPositions})); // questions have their own notes
-    m_result.timings.totalSeconds = m_result.timings.loadSeconds + total.seconds();
+    m_result.timings.totalSeconds = secondsBefore + total.seconds();
     recordAnswers();
     return std::move(m_result);
 }
 
-void Runner::prepare() {
+void Runner::preparePrompt() {
     const StopWatch watch;
     report("Preparing the prompt", 0, 1, "prompt");
     model::PromptRequest request{
@@ -103,6 +115,9 @@ void Runner::prepare() {
         request.images.push_back(image.string());
     }
     m_prompt = m_model.prepare(request);
+    for (const std::string& words : m_config.asks) { // a bad one is told now
+        prepareQuestion(m_model, words, m_prompt.questionTail);
+    }
     for (const std::string& sentence : m_prompt.notes) {
         note(sentence);
     }

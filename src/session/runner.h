@@ -20,6 +20,13 @@
 
 namespace ecokv::session {
 
+/// Where a run takes place, known once the model is loaded.
+struct RunPlace {
+    std::string device, dtype, backend;
+    int threads = 0;
+    double loadSeconds = 0;
+};
+
 /// Group under /policies of the one policy of a run that compares nothing.
 inline constexpr const char* kRunPolicyId = "0";
 
@@ -28,11 +35,15 @@ public:
     Runner(model::Model& model, const RunConfig& config, RunListener& listener,
            CancellationToken cancel);
 
-    /// `result` carries what is known already (load time, device, dtype, threads).
-    RunResult run(RunResult result);
+    /// Builds the prompt and settles the policy; reads no weights. Throws what is wrong with them.
+    /// `notes` are those of the run so far.
+    void prepare(std::vector<std::string> notes);
+    double prepareSeconds() const { return m_result.timings.prepareSeconds; }
+    /// Once, behind prepare().
+    RunResult run(const RunPlace& place);
 
 private:
-    void prepare();
+    void preparePrompt();
     void openTrace();
     void prefill();
     void saveContext();

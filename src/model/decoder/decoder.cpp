@@ -50,8 +50,8 @@ Linear Decoder::takeHead(const DecoderNames& names, WeightLoader& loader) const 
         return {m_embedding, {}};
     }
     Linear head = loader.takeLinear(names.head, {m_config.vocabulary, m_config.hidden}, false);
-    if (m_config.tiedEmbeddings && head.weight.defined() && m_embedding.defined() &&
-        !at::equal(head.weight, m_embedding)) {
+    const bool bothRead = head.weight.defined() && !head.weight.is_meta() && m_embedding.defined();
+    if (m_config.tiedEmbeddings && bothRead && !at::equal(head.weight, m_embedding)) {
         // As transformers 5 does: two different matrices are there, so both are used (F089).
         log()->warn("config.json ties {0} to the embedding, but the file holds a different {0}: "
                     "the one in the file is used.",
